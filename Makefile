@@ -1,0 +1,51 @@
+PYTHON ?= python3
+EXTRAS ?=
+PYTEST_ARGS ?=
+
+comma := ,
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# One stamp for each set of extras, so that asking for another set installs it.
+STAMP := .venv/.stamp$(addprefix -,$(subst $(comma),-,$(EXTRAS)))
+
+.PHONY: help setup serve lint test soak bench pin clean
+.DEFAULT_GOAL := help
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+
+setup: $(STAMP) ## prepare .venv, pinned by constraints.txt (EXTRAS=a,b adds extras)
+
+$(STAMP): pyproject.toml constraints.txt
+	@echo 'preparing .venv (about half a minute)'
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	@$(PIP_INSTALL) hatchling
+	@$(PIP_INSTALL) --no-build-isolation --editable '.[dev$(addprefix $(comma),$(EXTRAS))]'
+	@touch $@
+
+serve: setup ## start the server on 127.0.0.1:8321 with vigencia.db and a demonstration story
+	$(BIN)/vigencia serve --demo
+
+lint: setup ## check style, format, types and the direction of imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+test: setup lint ## lint, then every test, the long ones at about a tenth of their counts
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+soak: setup ## every test at full counts
+	VIGENCIA_SOAK=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+bench: setup ## measure against bare sqlite3 and an empty route
+	$(BIN)/python -m benchmarks
+
+pin: ## write constraints.txt anew from the newest releases
+	rm -rf .venv && $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
+
+clean: ## remove .venv, caches and builds; vigencia.db stays
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

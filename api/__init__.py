@@ -1,0 +1,1 @@
+"""Processes and wires: HTTP, the command line, settings and the wiring."""

@@ -1,0 +1,1 @@
+"""Deciding and writing: from what is said to what is believed."""

@@ -1,0 +1,1 @@
+"""The words and the rules, without I/O: time, claims, facts, schema, the fold."""

@@ -1,0 +1,90 @@
+"""Do the files around the code keep their promises: pins, health checks, no address of this machine?"""
+
+import re
+import subprocess
+import tomllib
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PINNED_TAG = re.compile(r":v?\d+\.\d+\.\d+[\w.-]*$")
+REGISTRY = re.compile(r"\b(?:pypi|pythonhosted|npmjs|debian)\.(?:org|com)\b|--(?:extra-)?index-url|--[t]rusted-host")
+OWN_PATH = re.compile(r"(?<![\w./])/[w]ork\b")
+
+
+def compose() -> dict[str, Any]:
+    document = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    assert isinstance(document, dict)
+    return document
+
+
+def tracked_files() -> list[Path]:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git clone, so no list of tracked files")
+    listing = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [path for name in listing.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_every_image_is_pinned_to_a_full_version() -> None:
+    images = [service["image"] for service in compose()["services"].values()]
+    bases = re.findall(r"^FROM (\S+)", (ROOT / "api/Dockerfile").read_text(), re.MULTILINE)
+    assert bases
+    assert [image for image in images + bases if not PINNED_TAG.search(image)] == []
+
+
+def test_the_image_of_the_server_carries_the_version_of_the_project() -> None:
+    assert compose()["services"]["vigencia"]["image"] == f"vigencia:{PROJECT['version']}"
+
+
+def test_every_service_has_a_health_check_and_listens_on_loopback_only() -> None:
+    for name, service in compose()["services"].items():
+        assert service["healthcheck"]["test"], name
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
+
+
+def test_what_a_service_mounts_is_declared() -> None:
+    document = compose()
+    for service in document["services"].values():
+        assert set(service["secrets"]) <= set(document["secrets"])
+        assert {volume.split(":")[0] for volume in service["volumes"]} <= set(document["volumes"])
+
+
+def test_the_container_keeps_its_working_directory_off_the_path_and_is_not_root() -> None:
+    final_stage = (ROOT / "api/Dockerfile").read_text().rsplit("FROM ", 1)[1]
+    assert "PYTHONSAFEPATH=1" in final_stage
+    assert re.search(r"^USER (?!root)\w+$", final_stage, re.MULTILINE)
+
+
+def test_constraints_are_names_and_versions_and_nothing_else() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.!+-]+", line)] == []
+
+
+def test_every_dependency_is_pinned() -> None:
+    pinned = {canonicalize_name(line.split("==")[0]) for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    extras = PROJECT["optional-dependencies"].values()
+    wanted = {canonicalize_name(Requirement(text).name) for text in chain(PROJECT["dependencies"], *extras)}
+    assert wanted - pinned == set()
+
+
+def test_every_make_target_says_what_it_does() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    phony = re.findall(r"^\.PHONY: (.+)$", makefile, re.MULTILINE)[0].split()
+    assert set(re.findall(r"^([a-z]+):.*## \S", makefile, re.MULTILINE)) == set(phony)
+
+
+def test_no_tracked_file_names_a_registry_or_a_path_of_the_machine_it_was_written_on() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in tracked_files()
+        for pattern in (REGISTRY, OWN_PATH)
+        if (match := pattern.search(path.read_text(errors="ignore")))
+    ]
+    assert found == []
