@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PINNED_TAG = re.compile(r":v?\d+\.\d+\.\d+[\w.-]*$")
 REGISTRY = re.compile(r"\b(?:pypi|pythonhosted|npmjs|debian)\.(?:org|com)\b|--(?:extra-)?index-url|--[t]rusted-host")
-OWN_PATH = re.compile(r"(?<![\w./])/[w]ork\b")
+OWN_PATH = re.compile(r"(?<![\w.])/[w]ork\b")
 
 
 def compose() -> dict[str, Any]:
