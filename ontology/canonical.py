@@ -140,7 +140,7 @@ def canonical_duration(text: str, at: str) -> str:
 
 
 def canonical_json(value: object, at: str, bytes_max: int = TEXT_BYTES_MAX) -> str:
-    """RFC 8785 (JCS) within I-JSON: finite doubles, integers up to 2^53 - 1. Strings are checked but stay as they are."""
+    """RFC 8785 (JCS) within I-JSON: finite doubles, integers up to 2^53 - 1. Strings are checked, not made NFC."""
     _check_json(value, at)
     text = rfc8785.dumps(value).decode()  # type: ignore[arg-type]
     if len(text.encode()) > bytes_max:

@@ -1,0 +1,227 @@
+"""How packs and schemas look as plain JSON, and what of it can be read.
+
+    {"pack": "travel", "types": {"Port": {"parents": ["Place"]}},
+     "predicates": {"calls_at": {"range": ["Port"], "datatype": "entity", "cardinality": "many"}}}
+
+A schema has the same form, with `version` and `strict` in place of `pack`. Untyped data ends here.
+"""
+
+import unicodedata
+from collections.abc import Callable, Mapping
+from typing import Annotated, Final, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from ontology.canonical import canonical_decimal, canonical_label, canonical_text
+from ontology.errors import JSON, Incorrect, Violation, pointer, shown
+from ontology.schema import Cardinality, EntityType, Kind, Predicate, Schema, check_predicate_name
+from ontology.schema_merge import Pack, check_schema
+from ontology.scope import check_name
+from ontology.values import UNIT_CHARS_MAX, ValueType
+
+TYPE_NAME_CHARS_MAX: Final = 128
+DESCRIPTION_BYTES_MAX: Final = 4_000
+VIOLATIONS_MAX: Final = 100
+
+_T = TypeVar("_T")
+
+
+def _within(read: Callable[[_T], str]) -> Callable[[_T], str]:
+    """`read` as a validator: what it raises becomes an error that knows its place in the document."""
+
+    def validate(given: _T) -> str:
+        try:
+            return read(given)
+        except Incorrect as exc:
+            violation = exc.violations[0]
+            raise PydanticCustomError(
+                "ours", "{detail}", {"code": violation.code, "detail": violation.detail}
+            ) from None
+
+    return validate
+
+
+def _bound(given: object) -> str:
+    if isinstance(given, bool) or not isinstance(given, int | float | str):
+        raise PydanticCustomError("ours", "{detail}", {"code": "wrong_type", "detail": f"{shown(given)} is no number"})
+    return canonical_decimal(given, "")
+
+
+def _body(given: object) -> object:
+    """YAML writes a type without a body as null."""
+    return {} if given is None else given
+
+
+def _unlike_names(given: object) -> object:
+    if isinstance(given, dict):
+        names = [unicodedata.normalize("NFC", name) for name in given if isinstance(name, str)]
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            detail = f"{shown(name)} is defined twice, in two spellings of Unicode; keep one"
+            raise PydanticCustomError("ours", "{detail}", {"code": "duplicate_name", "detail": detail})
+    return given
+
+
+_TypeName = Annotated[StrictStr, AfterValidator(_within(lambda t: canonical_label(t, "", "type", TYPE_NAME_CHARS_MAX)))]
+_PredicateName = Annotated[StrictStr, AfterValidator(_within(check_predicate_name))]
+_Unit = Annotated[StrictStr, AfterValidator(_within(lambda t: canonical_label(t.strip(), "", "unit", UNIT_CHARS_MAX)))]
+_Bound = Annotated[StrictStr, BeforeValidator(_within(_bound))]
+_Prose = Annotated[StrictStr, AfterValidator(_within(lambda t: canonical_text(t, "", DESCRIPTION_BYTES_MAX)))]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _TypeModel(_Model):
+    parents: tuple[_TypeName, ...] = ()
+    label: _Prose = ""
+    description: _Prose = ""
+
+
+class _PredicateModel(_Model):
+    domain: tuple[_TypeName, ...] = ()
+    range: tuple[_TypeName, ...] = ()
+    datatype: ValueType | None = None
+    unit: _Unit | None = None
+    minimum: _Bound | None = None
+    maximum: _Bound | None = None
+    cardinality: Cardinality = Cardinality.MANY
+    kind: Kind = Kind.FACT
+    inverse: _PredicateName | None = None
+    label: _Prose = ""
+    description: _Prose = ""
+
+
+_Types = Annotated[
+    dict[_TypeName, Annotated[_TypeModel, BeforeValidator(_body)]],
+    BeforeValidator(_unlike_names),
+    BeforeValidator(_body),
+]
+_Predicates = Annotated[
+    dict[_PredicateName, Annotated[_PredicateModel, BeforeValidator(_body)]],
+    BeforeValidator(_unlike_names),
+    BeforeValidator(_body),
+]
+
+
+class _PackModel(_Model):
+    pack: Annotated[StrictStr, AfterValidator(_within(lambda text: check_name(text, "pack")))]
+    description: _Prose = ""
+    strict: Annotated[bool, Field(strict=True)] | None = None
+    types: _Types = {}
+    predicates: _Predicates = {}
+
+
+class _SchemaModel(_Model):
+    version: Annotated[int, Field(strict=True, ge=0)]
+    strict: Annotated[bool, Field(strict=True)]
+    types: _Types
+    predicates: _Predicates
+
+
+_M = TypeVar("_M", _PackModel, _SchemaModel)
+
+
+def pack_from_document(document: object) -> Pack:
+    """The pack that a decoded JSON or YAML document describes; raises `Incorrect` with up to 100 violations.
+
+    Whether it agrees with itself and with a schema is seen when it is merged.
+    """
+    model = _validated(_PackModel, document, "the pack")
+    return Pack(
+        name=model.pack,
+        description=model.description,
+        strict=model.strict,
+        types=tuple(_types(model.types).values()),
+        predicates=tuple(_predicates(model.predicates).values()),
+    )
+
+
+def schema_from_document(document: object) -> Schema:
+    """The schema that `schema_document` wrote; raises `Incorrect`, or `Refused` where it disagrees with itself."""
+    model = _validated(_SchemaModel, document, "the schema")
+    schema = Schema(
+        version=model.version,
+        strict=model.strict,
+        types=_types(model.types),
+        predicates=_predicates(model.predicates),
+    )
+    check_schema(schema, "the schema")
+    return schema
+
+
+def schema_document(schema: Schema) -> dict[str, JSON]:
+    """`schema` as plain JSON with every field, names in code point order; equal schemas give equal documents."""
+    return {
+        "version": schema.version,
+        "strict": schema.strict,
+        "types": {
+            name: {"parents": [*each.parents], "label": each.label, "description": each.description}
+            for name, each in sorted(schema.types.items())
+        },
+        "predicates": {name: _predicate_document(each) for name, each in sorted(schema.predicates.items())},
+    }
+
+
+def _predicate_document(each: Predicate) -> dict[str, JSON]:
+    return {
+        "domain": [*each.domain],
+        "range": [*each.range],
+        "datatype": each.datatype.value if each.datatype else None,
+        "unit": each.unit,
+        "minimum": each.minimum,
+        "maximum": each.maximum,
+        "cardinality": each.cardinality.value,
+        "kind": each.kind.value,
+        "inverse": each.inverse,
+        "label": each.label,
+        "description": each.description,
+    }
+
+
+def _types(models: Mapping[str, _TypeModel]) -> dict[str, EntityType]:
+    return {
+        name: EntityType(name=name, parents=each.parents, label=each.label, description=each.description)
+        for name, each in models.items()
+    }
+
+
+def _predicates(models: Mapping[str, _PredicateModel]) -> dict[str, Predicate]:
+    return {name: Predicate(name=name, **dict(each)) for name, each in models.items()}
+
+
+def _validated(model: type[_M], document: object, what: str) -> _M:
+    try:
+        return model.model_validate(document)
+    except ValidationError as exc:
+        violations = [_violation(error) for error in exc.errors(include_url=False)[:VIOLATIONS_MAX]]
+    where = f" at {violations[0].pointer}" if violations[0].pointer else ""
+    raise Incorrect(f"{what} cannot be read{where}: {violations[0].detail}", violations=violations)
+
+
+_NEEDED: Final[Mapping[str, str]] = {
+    "model_type": "an object is needed",
+    "dict_type": "an object is needed",
+    "tuple_type": "a list is needed",
+    "string_type": "a string is needed",
+    "bool_type": "true or false is needed",
+    "int_type": "an integer is needed",
+}
+
+
+def _violation(error: ErrorDetails) -> Violation:
+    at = pointer(*(part for part in error["loc"] if part != "[key]"))
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "ours":
+            code, detail = str(context["code"]), str(context["detail"])
+        case "extra_forbidden":
+            code, detail = "unknown_field", f"there is no field {shown(error['loc'][-1])} here; remove or rename it"
+        case "missing":
+            code, detail = "missing_field", f"the field {shown(error['loc'][-1])} is missing; add it"
+        case "enum":
+            code, detail = "unknown_value", f"{shown(error['input'])} is none of {context['expected']}; use one of them"
+        case kind:
+            code, detail = "wrong_type", f"{_NEEDED.get(kind, error['msg'])}, got {shown(error['input'])}"
+    return Violation(pointer=at, code=code, detail=detail)
