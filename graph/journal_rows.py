@@ -1,0 +1,375 @@
+"""How the parts of a change set look as rows of JSON: the encoding inside a payload.
+
+The body of a payload is one array: `[format, slots, values, sections, places]`. A row is an array with its fields
+in a fixed order. Slots and values stand once in their tables, and rows name them by index; a destroyed entry of
+a table is null. What equals the commit's own position, recorded time or principal is written as null, as is an
+open end. `places` is null where the sections of all payloads, one after another, are in the original order, and
+otherwise has, for each section where they are not, the place of each row.
+"""
+
+import enum
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import orjson
+
+from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle
+from ontology.entries import End, Entry, Start, Stated
+from ontology.events import Erasure, Operation, Payload, Shown, SlotHead
+from ontology.facts import FactVersion, Slot, Support
+from ontology.ids import EntityId
+from ontology.instants import OPEN_END, Instant, Semantics
+from ontology.schema import Schema
+from ontology.schema_document import schema_document, schema_from_document
+from ontology.scope import Scope, Tenant
+from ontology.values import Value, ValueKey, ValueType
+
+FORMAT: Final = 1
+
+Row = list[Any]
+"""Decoded JSON: untyped data ends in this module."""
+
+Written = tuple[object, ...]
+"""A row or a body on its way to JSON; a tuple, for its speed."""
+
+
+class Section(enum.IntEnum):
+    """The kinds of rows of a payload, in the order in which a store applies them."""
+
+    OPERATIONS = 0
+    SCHEMAS = 1
+    ERASURES = 2
+    ENTITIES = 3
+    EPISODES = 4
+    CLAIMS = 5
+    ENDINGS = 6
+    CLOSED = 7
+    OPENED = 8
+    HIDDEN = 9
+    SHOWN = 10
+    SUPPORT = 11
+    SLOTS = 12
+
+
+SLOT_FIELD: Final = {
+    Section.CLAIMS: 1, Section.CLOSED: 3, Section.OPENED: 3, Section.HIDDEN: 1, Section.SHOWN: 1,
+    Section.SUPPORT: 0, Section.SLOTS: 0,
+}  # fmt: skip
+"""Where a row of a section names its slot; its value, where it has one, stands next to it."""
+
+
+def dump(framed: object) -> bytes:
+    """Compact JSON, one text for equal input."""
+    return orjson.dumps(framed, option=orjson.OPT_SORT_KEYS)
+
+
+def seal(subject: EntityId | None, salt: bytes, body: bytes) -> Payload:
+    """The payload with its digest, which covers `salt` too."""
+    return Payload(subject=subject, salt=salt, body=body, digest=hashlib.sha256(salt + body).digest())
+
+
+class Encoder:
+    """Rows of one payload, as its subject's part of a commit grows."""
+
+    __slots__ = ("_by_key", "_position", "_principal", "_recorded_at", "_slots", "_values", "sections", "subject")
+
+    def __init__(self, subject: EntityId | None, position: int, recorded_at: Instant, principal: str) -> None:
+        self.subject = subject
+        self.sections: list[list[Written]] = [[], [], [], [], [], [], [], [], [], [], [], [], []]
+        self._position = position
+        self._recorded_at = recorded_at
+        self._principal = principal
+        self._slots: dict[tuple[str, str, str, str, str], int] = {}
+        self._values: dict[tuple[ValueKey, str | None, str | None, str | None], int] = {}
+        self._by_key: dict[ValueKey, int] = {}
+
+    def body(self, places: list[list[int] | None] | None) -> Written:
+        slots = [list(slot) for slot in self._slots]
+        values = [[key.hex(), kind, text, qualifier] for key, kind, text, qualifier in self._values]
+        return (FORMAT, slots, values, self.sections, places)
+
+    def operation(self, operation: Operation) -> Written:
+        return (operation.op, operation.ordinal, operation.detail)
+
+    def schema(self, schema: Schema) -> Written:
+        return (schema_document(schema),)
+
+    def erasure(self, erasure: Erasure) -> Written:
+        return (erasure.predicate, None if erasure.value_key is None else erasure.value_key.hex())
+
+    def entity(self, entity: Entity) -> Written:
+        return (entity.namespace, entity.key)
+
+    def episode(self, episode: Episode) -> Written:
+        return (episode.id, episode.source, episode.observed_at, episode.root)
+
+    def claim(self, claim: Claim) -> Written:
+        entry, stated, source = claim.entry, claim.stated, claim.source
+        return (
+            claim.id,
+            self._slot(claim.slot),
+            None if entry.value is None else self._value(entry.value, claim.value),
+            None if entry.position == self._position else entry.position,
+            entry.ordinal,
+            entry.observed_at,
+            entry.asserts,
+            entry.functional,
+            entry.start,
+            entry.start_lo,
+            entry.start_hi,
+            entry.end,
+            None if entry.end_lo == OPEN_END else entry.end_lo,
+            None if entry.end_hi == OPEN_END else entry.end_hi,
+            stated.valid_from,
+            stated.valid_to,
+            stated.zone,
+            stated.semantics,
+            claim.observed_stated,
+            source,
+            claim.episode,
+            None if claim.root == source else claim.root,
+            claim.confidence,
+            claim.schema_version,
+            None if claim.principal == self._principal else claim.principal,
+            None if claim.recorded_at == self._recorded_at else claim.recorded_at,
+        )
+
+    def ending(self, ending: Ending) -> Written:
+        return (
+            ending.claim,
+            ending.state,
+            ending.reason,
+            None if ending.position == self._position else ending.position,
+            None if ending.recorded_at == self._recorded_at else ending.recorded_at,
+            ending.successor,
+        )
+
+    def version(self, version: FactVersion) -> Written:
+        return (
+            version.id,
+            None if version.position == self._position else version.position,
+            version.ordinal,
+            self._slot(version.slot),
+            self._value(version.value_key, version.value),
+            version.certain,
+            version.valid_from,
+            None if version.valid_to == OPEN_END else version.valid_to,
+            None if version.recorded_from == self._recorded_at else version.recorded_from,
+            None if version.recorded_to == OPEN_END else version.recorded_to,
+        )
+
+    def shown(self, shown: Shown) -> Written:
+        return (
+            shown.claim,
+            self._slot(shown.slot),
+            self._key(shown.value_key),
+            shown.valid_from,
+            None if shown.valid_to == OPEN_END else shown.valid_to,
+        )
+
+    def support(self, support: Support) -> Written:
+        return (
+            self._slot(support.slot),
+            self._key(support.value_key),
+            None if support.recorded_from == self._recorded_at else support.recorded_from,
+            support.sources,
+            support.occurrences,
+            support.doubt,
+        )
+
+    def slot(self, head: SlotHead) -> Written:
+        version = None if head.version == self._position else head.version
+        return (self._slot(head.slot), version, head.last, head.functional, head.plain)
+
+    def _slot(self, slot: Slot) -> int:
+        scope = slot.scope
+        framed = (scope.tenant, scope.namespace, scope.purpose, slot.predicate, slot.language)
+        return self._slots.setdefault(framed, len(self._slots))
+
+    def _value(self, key: ValueKey, value: Value | None) -> int:
+        if value is None:
+            return self._key(key)
+        index = self._values.setdefault((key, value.type, value.text, value.qualifier), len(self._values))
+        self._by_key.setdefault(key, index)
+        return index
+
+    def _key(self, key: ValueKey) -> int:
+        index = self._by_key.get(key)
+        if index is None:
+            index = self._by_key[key] = self._values.setdefault((key, None, None, None), len(self._values))
+        return index
+
+
+class Decoder:
+    """What the rows of one payload say; `tenant` stands in for the one in which they were written."""
+
+    def __init__(self, body: Row, subject: EntityId | None, event: tuple[int, Instant, str], tenant: Tenant | None):
+        _, slots, values, self.sections, self.places = body
+        self._subject: Any = subject
+        self._position, self._recorded_at, self._principal = event
+        self._slots: list[Any] = [slot and self._read_slot(slot, tenant) for slot in slots]
+        self._keys: list[Any] = [value and ValueKey(bytes.fromhex(value[0])) for value in values]
+        self._values: list[Any] = [value and self._read_value(value) for value in values]
+
+    def operation(self, row: Row) -> Operation:
+        op, ordinal, detail = row
+        return Operation(op=op, subject=self._subject, ordinal=ordinal, detail=detail)
+
+    def schema(self, row: Row) -> Schema:
+        return schema_from_document(row[0])
+
+    def erasure(self, row: Row) -> Erasure:
+        predicate, key = row
+        value_key = None if key is None else ValueKey(bytes.fromhex(key))
+        return Erasure(subject=self._subject, predicate=predicate, value_key=value_key)
+
+    def entity(self, row: Row) -> Entity:
+        namespace, key = row
+        return Entity(id=self._subject, namespace=namespace, key=key)
+
+    def episode(self, row: Row) -> Episode:
+        identifier, source, observed_at, root = row
+        return Episode(id=identifier, source=source, observed_at=observed_at, root=root)
+
+    def claim(self, row: Row) -> Claim:
+        (
+            identifier, slot, value, position, ordinal, observed_at, asserts, functional, start, start_lo, start_hi,
+            end, end_lo, end_hi, valid_from, valid_to, zone, semantics, observed_stated, source, episode, root,
+            confidence, schema_version, principal, recorded_at,
+        ) = row  # fmt: skip
+        entry = Entry(
+            position=self._position if position is None else position,
+            ordinal=ordinal,
+            observed_at=observed_at,
+            asserts=asserts,
+            value=None if value is None else self._keys[value],
+            functional=functional,
+            start=Start(start),
+            start_lo=start_lo,
+            start_hi=start_hi,
+            end=End(end),
+            end_lo=OPEN_END if end_lo is None else end_lo,
+            end_hi=OPEN_END if end_hi is None else end_hi,
+        )
+        return Claim(
+            id=identifier,
+            slot=self._slots[slot],
+            entry=entry,
+            value=None if value is None else self._values[value],
+            stated=Stated(
+                valid_from=valid_from,
+                valid_to=valid_to,
+                zone=zone,
+                semantics=None if semantics is None else Semantics(semantics),
+            ),
+            observed_stated=observed_stated,
+            source=source,
+            episode=episode,
+            root=source if root is None else root,
+            confidence=confidence,
+            schema_version=schema_version,
+            principal=self._principal if principal is None else principal,
+            recorded_at=self._recorded_at if recorded_at is None else recorded_at,
+        )
+
+    def ending(self, row: Row) -> Ending:
+        claim, state, reason, position, recorded_at, successor = row
+        return Ending(
+            claim=claim,
+            state=Lifecycle(state),
+            reason=reason,
+            position=self._position if position is None else position,
+            recorded_at=self._recorded_at if recorded_at is None else recorded_at,
+            successor=successor,
+        )
+
+    def version(self, row: Row) -> FactVersion:
+        identifier, position, ordinal, slot, value, certain, valid_from, valid_to, recorded_from, recorded_to = row
+        return FactVersion(
+            id=identifier,
+            position=self._position if position is None else position,
+            ordinal=ordinal,
+            slot=self._slots[slot],
+            value=self._values[value],
+            value_key=self._keys[value],
+            certain=certain,
+            valid_from=valid_from,
+            valid_to=OPEN_END if valid_to is None else valid_to,
+            recorded_from=self._recorded_at if recorded_from is None else recorded_from,
+            recorded_to=OPEN_END if recorded_to is None else recorded_to,
+        )
+
+    def shown(self, row: Row) -> Shown:
+        claim, slot, value, valid_from, valid_to = row
+        return Shown(
+            claim=claim,
+            slot=self._slots[slot],
+            value_key=self._keys[value],
+            valid_from=valid_from,
+            valid_to=OPEN_END if valid_to is None else valid_to,
+        )
+
+    def support(self, row: Row) -> Support:
+        slot, value, recorded_from, sources, occurrences, doubt = row
+        return Support(
+            slot=self._slots[slot],
+            value_key=self._keys[value],
+            recorded_from=self._recorded_at if recorded_from is None else recorded_from,
+            sources=sources,
+            occurrences=occurrences,
+            doubt=doubt,
+        )
+
+    def slot(self, row: Row) -> SlotHead:
+        slot, version, last, functional, plain = row
+        return SlotHead(
+            slot=self._slots[slot],
+            version=self._position if version is None else version,
+            last=None if last is None else tuple(last),
+            functional=functional,
+            plain=plain,
+        )
+
+    def _read_slot(self, slot: Sequence[Any], tenant: Tenant | None) -> Slot:
+        written, namespace, purpose, predicate, language = slot
+        scope = Scope(tenant=written if tenant is None else tenant, namespace=namespace, purpose=purpose)
+        return Slot(scope=scope, subject=self._subject, predicate=predicate, language=language)
+
+    @staticmethod
+    def _read_value(value: Sequence[Any]) -> Value | None:
+        _, kind, text, qualifier = value
+        return None if kind is None else Value(type=ValueType(kind), text=text, qualifier=qualifier)
+
+
+ENCODE: Final[dict[Section, Callable[[Encoder, Any], Written]]] = {
+    Section.OPERATIONS: Encoder.operation,
+    Section.SCHEMAS: Encoder.schema,
+    Section.ERASURES: Encoder.erasure,
+    Section.ENTITIES: Encoder.entity,
+    Section.EPISODES: Encoder.episode,
+    Section.CLAIMS: Encoder.claim,
+    Section.ENDINGS: Encoder.ending,
+    Section.CLOSED: Encoder.version,
+    Section.OPENED: Encoder.version,
+    Section.HIDDEN: Encoder.shown,
+    Section.SHOWN: Encoder.shown,
+    Section.SUPPORT: Encoder.support,
+    Section.SLOTS: Encoder.slot,
+}
+
+DECODE: Final[dict[Section, Callable[[Decoder, Row], Any]]] = {
+    Section.OPERATIONS: Decoder.operation,
+    Section.SCHEMAS: Decoder.schema,
+    Section.ERASURES: Decoder.erasure,
+    Section.ENTITIES: Decoder.entity,
+    Section.EPISODES: Decoder.episode,
+    Section.CLAIMS: Decoder.claim,
+    Section.ENDINGS: Decoder.ending,
+    Section.CLOSED: Decoder.version,
+    Section.OPENED: Decoder.version,
+    Section.HIDDEN: Decoder.shown,
+    Section.SHOWN: Decoder.shown,
+    Section.SUPPORT: Decoder.support,
+    Section.SLOTS: Decoder.slot,
+}
