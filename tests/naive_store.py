@@ -1,0 +1,578 @@
+"""The store contract over plain Python lists: obvious, slow, and the measure of every other store.
+
+A tenant is one `Tables` value. A reader keeps the one that was current when it began; a writer takes the
+tenant's lock, works on a copy, and puts the copy in its place when its block ends without an exception.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from graph.journal import NO_DIGEST
+from graph.ports import (
+    Answered,
+    Capabilities,
+    Head,
+    MemoryStore,
+    Order,
+    OrderKey,
+    Page,
+    Transaction,
+    Voice,
+    Window,
+)
+from graph.ports import Reader as ReaderPort
+from ontology.claims import Claim, Ending, Entity, Episode, Source, Told
+from ontology.entries import Entry
+from ontology.errors import Busy, NotFound, shown
+from ontology.events import Commit, Erasure, Event, Payload, Shown, SlotHead
+from ontology.facts import AsOf, Fact, FactVersion, Slot, Support, edges
+from ontology.ids import CLAIM, ENTITY, FACT, ClaimId, EntityId, EpisodeId, FactId, Ledger, locate
+from ontology.instants import OPEN_END, OPEN_START, Instant
+from ontology.intervals import Interval
+from ontology.line import Extent
+from ontology.schema import Schema
+from ontology.scope import Namespace, Scope, Tenant
+from ontology.values import ValueKey, ValueType
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Showing:
+    """A `Shown` with the recorded time over which it held."""
+
+    shown: Shown
+    recorded_from: Instant
+    recorded_to: Instant
+
+
+@dataclass(kw_only=True)
+class Tables:
+    """All that one tenant has. Rows are immutable; a list is changed only in a copy of the whole."""
+
+    ledger: Ledger | None = None
+    events: list[Event] = field(default_factory=list)
+    payloads: list[tuple[int, Payload]] = field(default_factory=list)
+    schemas: list[Schema] = field(default_factory=list)
+    entities: list[Entity] = field(default_factory=list)
+    episodes: list[Episode] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    versions: list[FactVersion] = field(default_factory=list)
+    showings: list[Showing] = field(default_factory=list)
+    support: list[Support] = field(default_factory=list)
+    heads: list[SlotHead] = field(default_factory=list)
+    erasures: int = 0
+    answered: dict[tuple[str, str], tuple[Answered, Instant]] = field(default_factory=dict)
+
+    def copy(self) -> "Tables":
+        return Tables(
+            ledger=self.ledger,
+            events=self.events.copy(),
+            payloads=self.payloads.copy(),
+            schemas=self.schemas.copy(),
+            entities=self.entities.copy(),
+            episodes=self.episodes.copy(),
+            claims=self.claims.copy(),
+            endings=self.endings.copy(),
+            versions=self.versions.copy(),
+            showings=self.showings.copy(),
+            support=self.support.copy(),
+            heads=self.heads.copy(),
+            erasures=self.erasures,
+            answered=self.answered.copy(),
+        )
+
+    # ---- one commit
+
+    def apply(self, commit: Commit) -> None:
+        """Write a commit in the order of the fields of its change set."""
+        changes, now = commit.changes, commit.changes.recorded_at
+        self.schemas += [changes.schema] if changes.schema is not None else []
+        for erasure in changes.erasures:
+            self._erase(erasure)
+        self.erasures += 1 if changes.erasures else 0
+        self.entities += changes.entities
+        self.episodes += changes.episodes
+        self.claims += changes.claims
+        self.endings += changes.endings
+        closed = {version.id for version in changes.closed}
+        self.versions = [replace(v, recorded_to=now) if v.id in closed else v for v in self.versions]
+        self.versions += changes.opened
+        self.showings = [
+            replace(s, recorded_to=now) if s.recorded_to == OPEN_END and s.shown in changes.hidden else s
+            for s in self.showings
+        ]
+        self.showings += [Showing(shown=s, recorded_from=now, recorded_to=OPEN_END) for s in changes.shown]
+        self.support += changes.support
+        touched = {head.slot for head in changes.slots}
+        self.heads = [head for head in self.heads if head.slot not in touched] + list(changes.slots)
+        self.events.append(commit.event)
+        for each in commit.restated:
+            self.payloads = [
+                (at, each.payload if (at, payload.subject) == (each.position, each.payload.subject) else payload)
+                for at, payload in self.payloads
+            ]
+        self.payloads += [(changes.position, payload) for payload in commit.payloads]
+
+    def _erase(self, erasure: Erasure) -> None:
+        def gone(slot: Slot, value: ValueKey | None) -> bool:
+            return (
+                slot.subject == erasure.subject
+                and erasure.predicate in (None, slot.predicate)
+                and erasure.value_key in (None, value)
+            )
+
+        claims = {claim.id for claim in self.claims if gone(claim.slot, claim.entry.value)}
+        self.claims = [claim for claim in self.claims if claim.id not in claims]
+        self.endings = [ending for ending in self.endings if ending.claim not in claims]
+        self.versions = [v for v in self.versions if not gone(v.slot, v.value_key)]
+        self.showings = [s for s in self.showings if not gone(s.shown.slot, s.shown.value_key)]
+        self.support = [s for s in self.support if not gone(s.slot, s.value_key)]
+        self.heads = [head for head in self.heads if not gone(head.slot, None)]
+        if erasure.predicate is None and erasure.value_key is None:
+            self.entities = [entity for entity in self.entities if entity.id != erasure.subject]
+
+
+class NaiveReader:
+    """One snapshot of one scope."""
+
+    def __init__(self, tables: Tables, scope: Scope) -> None:
+        self._tables = tables
+        self._scope = scope
+
+    @property
+    def scope(self) -> Scope:
+        return self._scope
+
+    @property
+    def head(self) -> Head:
+        last = self._tables.events[-1] if self._tables.events else None
+        schema = self.schema()
+        return Head(
+            ledger=self._tables.ledger,
+            position=0 if last is None else last.position,
+            recorded_at=OPEN_START if last is None else last.recorded_at,
+            digest=NO_DIGEST if last is None else last.digest,
+            erasures=self._tables.erasures,
+            schema_version=0 if schema is None else schema.version,
+        )
+
+    def schema(self) -> Schema | None:
+        return self._tables.schemas[-1] if self._tables.schemas else None
+
+    # ---- entities
+
+    def entities_by_key(self, keys: Sequence[str]) -> dict[str, Entity]:
+        return {entity.key: entity for entity in self._entities() if entity.key is not None and entity.key in keys}
+
+    def entities_by_id(self, ids: Sequence[EntityId]) -> dict[EntityId, Entity]:
+        return {entity.id: entity for entity in self._entities() if entity.id in ids}
+
+    def list_entities(
+        self, as_of: AsOf, *, type: str | None, name: str | None, limit: int, after: EntityId | None
+    ) -> list[Entity]:
+        visible = [version for version in self._versions() if version.visible_at(as_of)]
+        shown_ids = {v.slot.subject for v in visible} | {
+            EntityId(v.value.text) for v in visible if v.value.type is ValueType.ENTITY
+        }
+        if type is not None:
+            shown_ids &= {v.slot.subject for v in visible if v.slot.predicate == "type" and _says(v, type)}
+        if name is not None:
+            shown_ids &= {v.slot.subject for v in visible if v.slot.predicate in ("name", "alias") and _says(v, name)}
+        rows = sorted((e for e in self._entities() if e.id in shown_ids), key=lambda e: _place(e.id))
+        return [entity for entity in rows if after is None or _place(entity.id) > _place(after)][:limit]
+
+    # ---- facts
+
+    def state(
+        self, pairs: Sequence[tuple[EntityId, str | None]], as_of: AsOf, *, certain: bool, page: Page
+    ) -> list[Fact]:
+        return self._facts(
+            lambda v: (
+                v.visible_at(as_of)
+                and any(
+                    v.slot.subject == subject and predicate in (None, v.slot.predicate) for subject, predicate in pairs
+                )
+            ),
+            as_of.known_at,
+            certain=certain,
+            page=page,
+        )
+
+    def of_predicate(self, predicate: str, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
+        return self._facts(
+            lambda v: v.visible_at(as_of) and v.slot.predicate == predicate, as_of.known_at, certain=certain, page=page
+        )
+
+    def holders(self, value: ValueKey, predicate: str | None, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
+        return self._facts(
+            lambda v: v.visible_at(as_of) and v.value_key == value and predicate in (None, v.slot.predicate),
+            as_of.known_at,
+            certain=certain,
+            page=page,
+        )
+
+    def history(
+        self, subject: EntityId, predicate: str | None, known_at: Instant, within: Interval, *,
+        certain: bool, order: Order, page: Page,
+    ) -> list[Fact]:  # fmt: skip
+        return self._facts(
+            lambda v: (
+                _known(v, known_at)
+                and _valid(v).overlaps(within)
+                and v.slot.subject == subject
+                and predicate in (None, v.slot.predicate)
+            ),
+            known_at,
+            certain=certain,
+            page=page,
+            order=order,
+        )
+
+    def holders_history(
+        self, value: ValueKey, predicate: str | None, known_at: Instant, within: Interval, *,
+        certain: bool, order: Order, page: Page,
+    ) -> list[Fact]:  # fmt: skip
+        return self._facts(
+            lambda v: (
+                _known(v, known_at)
+                and _valid(v).overlaps(within)
+                and v.value_key == value
+                and predicate in (None, v.slot.predicate)
+            ),
+            known_at,
+            certain=certain,
+            page=page,
+            order=order,
+        )
+
+    def audit(
+        self,
+        subject: EntityId,
+        predicate: str | None,
+        *,
+        valid_at: Instant | None,
+        touched: Interval | None,
+        page: Page,
+    ) -> list[Fact]:
+        return self._facts(
+            lambda v: (
+                v.slot.subject == subject
+                and predicate in (None, v.slot.predicate)
+                and (valid_at is None or valid_at in _valid(v))
+                and (touched is None or v.recorded_from in touched or v.recorded_to in touched)
+            ),
+            OPEN_END,
+            certain=False,
+            page=page,
+            order=Order.RECORDED,
+        )
+
+    def fact(self, id: FactId) -> Fact:
+        locate(id, FACT)
+        for version in self._versions():
+            if version.id == id:
+                return self._fact(version, OPEN_END)
+        raise NotFound(f"no fact {shown(id)}")
+
+    def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
+        ids = {s.shown.claim for s in self._showings(version, known_at)}
+        told = [self._told(claim) for claim in self._tables.claims if claim.id in ids]
+        return _page(told, lambda t: t.claim.entry.order, limit, after)
+
+    # ---- claims
+
+    def claims(self, subject: EntityId, predicate: str | None, *, limit: int, after: OrderKey | None) -> list[Told]:
+        mine = [c for c in self._claims() if c.slot.subject == subject and predicate in (None, c.slot.predicate)]
+        return _page(
+            [self._told(claim) for claim in mine],
+            lambda t: (t.claim.entry.position, t.claim.entry.ordinal, 0),
+            limit,
+            after,
+        )
+
+    def claim(self, id: ClaimId) -> Told:
+        locate(id, CLAIM)
+        for claim in self._claims():
+            if claim.id == id:
+                return self._told(claim)
+        raise NotFound(f"no claim {shown(id)}")
+
+    def claims_of_episode(self, id: EpisodeId) -> list[Told]:
+        return [self._told(c) for c in _by_place(self._standing()) if c.episode == id]
+
+    def claims_of_source(self, source: Source) -> list[Told]:
+        return [self._told(c) for c in _by_place(self._standing()) if c.source == source]
+
+    # ---- slots, events, idempotency keys
+
+    def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
+        return {h.slot: h for h in self._tables.heads if h.slot in slots and h.slot.scope == self._scope}
+
+    def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]:
+        mine = [
+            head
+            for head in self._tables.heads
+            if head.slot.scope == self._scope
+            and head.slot.subject == subject
+            and predicate in (None, head.slot.predicate)
+        ]
+        return sorted(mine, key=lambda head: (head.slot.predicate, head.slot.language))
+
+    def events(self, *, after: int, limit: int) -> list[tuple[Event, tuple[Payload, ...]]]:
+        payloads: defaultdict[int, list[Payload]] = defaultdict(list)
+        for position, payload in self._tables.payloads:
+            payloads[position].append(payload)
+        found = [event for event in self._tables.events if event.position > after]
+        return [(event, tuple(payloads[event.position])) for event in found[:limit]]
+
+    def answered(self, principal: str, key: str) -> Answered | None:
+        kept = self._tables.answered.get((principal, key))
+        return None if kept is None else kept[0]
+
+    # ---- what all of these are made of
+
+    def _entities(self) -> list[Entity]:
+        return [entity for entity in self._tables.entities if entity.namespace == self._scope.namespace]
+
+    def _versions(self) -> list[FactVersion]:
+        return [version for version in self._tables.versions if version.slot.scope == self._scope]
+
+    def _claims(self) -> list[Claim]:
+        return [claim for claim in self._tables.claims if claim.slot.scope == self._scope]
+
+    def _standing(self) -> list[Claim]:
+        """The assertions that are folded."""
+        ended = {ending.claim for ending in self._tables.endings}
+        return [claim for claim in self._claims() if claim.entry.asserts and claim.id not in ended]
+
+    def _told(self, claim: Claim) -> Told:
+        ending = next((ending for ending in self._tables.endings if ending.claim == claim.id), None)
+        return Told(claim=claim, ending=ending)
+
+    def _facts(
+        self,
+        wanted: Callable[[FactVersion], bool],
+        known_at: Instant,
+        *,
+        certain: bool,
+        page: Page,
+        order: Order = Order.VALID,
+    ) -> list[Fact]:
+        versions = [v for v in self._versions() if wanted(v) and (v.certain or not certain)]
+        key = _recorded_order if order is Order.RECORDED else _valid_order
+        rows = _page(versions, key, page.limit, page.after, descending=order is Order.VALID_DESCENDING)
+        return [self._fact(version, known_at) for version in rows]
+
+    def _fact(self, version: FactVersion, known_at: Instant) -> Fact:
+        """The version as known at an instant, or when it was last believed, if that is earlier."""
+        showings = self._showings(version, known_at)
+        first = [s.shown.claim for s in showings if s.shown.valid_from == version.valid_from]
+        last = [s.shown.claim for s in showings if s.shown.valid_to == version.valid_to]
+        entries = {claim.id: claim.entry for claim in self._tables.claims}
+        start, end = edges(version, [entries[id] for id in first], [entries[id] for id in last])
+        return Fact(version=version, start=start, end=end, support=self._support(version, known_at))
+
+    def _showings(self, version: FactVersion, known_at: Instant) -> list[Showing]:
+        """Where claims show inside a version, as known at an instant or when it was last believed."""
+        at = min(known_at, version.recorded_to - 1)
+        return [
+            s
+            for s in self._tables.showings
+            if (s.shown.slot, s.shown.value_key) == (version.slot, version.value_key)
+            and version.valid_from <= s.shown.valid_from
+            and s.shown.valid_to <= version.valid_to
+            and s.recorded_from <= at < s.recorded_to
+        ]
+
+    def _support(self, version: FactVersion, known_at: Instant) -> Support:
+        at = min(known_at, version.recorded_to - 1)
+        rows = [
+            s
+            for s in self._tables.support
+            if (s.slot, s.value_key) == (version.slot, version.value_key) and s.recorded_from <= at
+        ]
+        return max(rows, key=lambda s: s.recorded_from)
+
+
+class NaiveTransaction(NaiveReader):
+    """A reader of a copy that only it sees, and that it changes."""
+
+    def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
+        now = [
+            version
+            for version in self._tables.versions
+            if version.slot == slot and version.recorded_to == OPEN_END and value in (None, version.value_key)
+        ]
+        span = Interval(OPEN_START, OPEN_END) if margin is None else _span(now, around, margin)
+        versions = sorted((v for v in now if _valid(v).overlaps(span)), key=_valid_order)
+        claims = {claim.id: claim for claim in self._tables.claims}
+        shows = [
+            s.shown
+            for s in self._tables.showings
+            if s.shown.slot == slot
+            and s.recorded_to == OPEN_END
+            and value in (None, s.shown.value_key)
+            and Interval(s.shown.valid_from, s.shown.valid_to).overlaps(span)
+        ]
+        return Window(
+            span=span,
+            versions=versions,
+            extents=[Extent(claims[s.claim].entry, s.valid_from, s.valid_to) for s in shows],
+            claims={(claims[s.claim].entry.position, claims[s.claim].entry.ordinal): s.claim for s in shows},
+        )
+
+    def entries(self, slot: Slot) -> list[tuple[Entry, ClaimId]]:
+        ended = {ending.claim for ending in self._tables.endings}
+        folded = [claim for claim in self._tables.claims if claim.slot == slot and claim.id not in ended]
+        return [(claim.entry, claim.id) for claim in sorted(folded, key=lambda c: c.entry.order)]
+
+    def voices(self, slot: Slot, value: ValueKey) -> list[Voice]:
+        grouped: defaultdict[tuple[str, EpisodeId | None], list[Claim]] = defaultdict(list)
+        for claim in self._for(slot, value):
+            grouped[claim.root, claim.episode].append(claim)
+        return [
+            Voice(root=root, episode=episode, claims=len(claims), confidence=max(c.confidence for c in claims))
+            for (root, episode), claims in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1] or ""))
+        ]
+
+    def support_now(self, slot: Slot, values: Sequence[ValueKey]) -> dict[ValueKey, Support]:
+        rows = [s for s in self._tables.support if s.slot == slot and s.value_key in values]
+        return {s.value_key: s for s in sorted(rows, key=lambda s: s.recorded_from)}
+
+    def voice(self, slot: Slot, value: ValueKey, root: str, episode: EpisodeId | None) -> tuple[float | None, bool]:
+        claims = self._for(slot, value)
+        heard = max((c.confidence for c in claims if c.root == root), default=None)
+        return heard, any(c.episode == episode for c in claims if episode is not None)
+
+    def repeated(self, slot: Slot, value: ValueKey, episode: EpisodeId) -> list[Told]:
+        return [self._told(claim) for claim in _by_place(self._for(slot, value)) if claim.episode == episode]
+
+    def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]:
+        return {episode.id: episode for episode in self._tables.episodes if episode.id in ids}
+
+    def payloads_about(self, subject: EntityId) -> list[tuple[int, Payload]]:
+        found = [(position, payload) for position, payload in self._tables.payloads if payload.subject == subject]
+        return sorted(found, key=lambda row: row[0])
+
+    def apply(self, commit: Commit, *, ledger: Ledger) -> None:
+        if self._tables.ledger is None:
+            self._tables.ledger = ledger
+        self._tables.apply(commit)
+
+    def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
+        self._tables.answered[principal, key] = answered, until
+
+    def forget_keys(self, before: Instant) -> None:
+        kept = {key: row for key, row in self._tables.answered.items() if row[1] >= before}
+        self._tables.answered = kept
+
+    def _for(self, slot: Slot, value: ValueKey) -> list[Claim]:
+        """The standing claims of a value."""
+        return [claim for claim in self._standing() if claim.slot == slot and claim.entry.value == value]
+
+
+class NaiveStore:
+    """Every tenant in this process's memory."""
+
+    def __init__(self, busy_seconds: float = 5.0) -> None:
+        self._busy_seconds = busy_seconds
+        self._tables: dict[Tenant, Tables] = {}
+        self._locks: defaultdict[Tenant, threading.Lock] = defaultdict(threading.Lock)
+        self._lock_of_locks = threading.Lock()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(engine="naive", concurrent_writers=False)
+
+    @contextmanager
+    def read(self, scope: Scope) -> Iterator[ReaderPort]:
+        yield NaiveReader(self._tables.get(scope.tenant) or Tables(), scope)
+
+    @contextmanager
+    def write(self, scope: Scope) -> Iterator[Transaction]:
+        with self._lock_of_locks:
+            lock = self._locks[scope.tenant]
+        if not lock.acquire(timeout=self._busy_seconds):
+            raise Busy(f"the write lock of {shown(scope.tenant)} was not free for {self._busy_seconds} s")
+        try:
+            copy = (self._tables.get(scope.tenant) or Tables()).copy()
+            yield NaiveTransaction(copy, scope)
+            self._tables[scope.tenant] = copy
+        finally:
+            lock.release()
+
+    def tenants(self) -> list[Tenant]:
+        return sorted(tenant for tenant, tables in self._tables.items() if tables.events)
+
+    def namespaces(self, tenant: Tenant) -> list[Namespace]:
+        tables = self._tables.get(tenant) or Tables()
+        return sorted({e.namespace for e in tables.entities} | {h.slot.scope.namespace for h in tables.heads})
+
+    def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
+        raise NotImplementedError
+
+    def check(self) -> dict[str, str]:
+        return {"engine": "naive", "tenants": str(len(self.tenants()))}
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+_conforms: type[MemoryStore] = NaiveStore
+
+
+def _page(
+    rows: Iterable[Row],
+    key: Callable[[Row], OrderKey],
+    limit: int,
+    after: OrderKey | None,
+    *,
+    descending: bool = False,
+) -> list[Row]:
+    ordered = sorted(rows, key=key, reverse=descending)
+    beyond = [row for row in ordered if after is None or (key(row) < after if descending else key(row) > after)]
+    return beyond[:limit]
+
+
+def _valid_order(version: FactVersion) -> OrderKey:
+    return version.valid_from, version.recorded_from, version.ordinal
+
+
+def _recorded_order(version: FactVersion) -> OrderKey:
+    return version.recorded_from, version.ordinal, version.valid_from
+
+
+def _valid(version: FactVersion) -> Interval:
+    return Interval(version.valid_from, version.valid_to)
+
+
+def _known(version: FactVersion, known_at: Instant) -> bool:
+    return version.recorded_from <= known_at < version.recorded_to
+
+
+def _says(version: FactVersion, text: str) -> bool:
+    return version.value.type is ValueType.TEXT and version.value.text == text
+
+
+def _place(entity: EntityId) -> tuple[int, int]:
+    place = locate(entity, ENTITY)
+    return place.position, place.ordinal
+
+
+def _by_place(claims: Iterable[Claim]) -> list[Claim]:
+    return sorted(claims, key=lambda claim: (claim.entry.position, claim.entry.ordinal))
+
+
+def _span(now: Sequence[FactVersion], around: Interval, margin: int) -> Interval:
+    """`around`, and on each side as far as `margin` versions more; all the way where there are no more than that."""
+    ends_before = sorted((v.valid_to for v in now if v.valid_to <= around.start), reverse=True)
+    begins_after = sorted(v.valid_from for v in now if v.valid_from >= around.end)
+    start = ends_before[margin] if len(ends_before) > margin else OPEN_START
+    end = begins_after[margin] if len(begins_after) > margin else OPEN_END
+    return Interval(start, end)
