@@ -7,6 +7,7 @@ A schema has the same form, with `version` and `strict` in place of `pack`. Unty
 """
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Annotated, Final, TypeVar
 
@@ -16,13 +17,15 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from ontology.canonical import canonical_decimal, canonical_label, canonical_text
 from ontology.errors import JSON, Incorrect, Violation, pointer, shown
 from ontology.schema import Cardinality, EntityType, Kind, Predicate, Schema, check_predicate_name
-from ontology.schema_merge import Pack, check_schema
+from ontology.schema_merge import VIOLATIONS_MAX, Pack, check_schema
 from ontology.scope import check_name
 from ontology.values import UNIT_CHARS_MAX, ValueType
 
 TYPE_NAME_CHARS_MAX: Final = 128
 DESCRIPTION_BYTES_MAX: Final = 4_000
-VIOLATIONS_MAX: Final = 100
+TYPES_MAX: Final = 1_000
+PREDICATES_MAX: Final = 10_000
+LIST_ITEMS_MAX: Final = 100
 
 _T = TypeVar("_T")
 
@@ -55,10 +58,11 @@ def _body(given: object) -> object:
 
 def _unlike_names(given: object) -> object:
     if isinstance(given, dict):
-        names = [unicodedata.normalize("NFC", name) for name in given if isinstance(name, str)]
-        for name in sorted({name for name in names if names.count(name) > 1}):
-            detail = f"{shown(name)} is defined twice, in two spellings of Unicode; keep one"
-            raise PydanticCustomError("ours", "{detail}", {"code": "duplicate_name", "detail": detail})
+        spellings = Counter(unicodedata.normalize("NFC", name) for name in given if isinstance(name, str))
+        for name, count in spellings.most_common(1):
+            if count > 1:
+                detail = f"{shown(name)} is defined twice, in two spellings of Unicode; keep one"
+                raise PydanticCustomError("ours", "{detail}", {"code": "duplicate_name", "detail": detail})
     return given
 
 
@@ -69,19 +73,22 @@ _Bound = Annotated[StrictStr, BeforeValidator(_within(_bound))]
 _Prose = Annotated[StrictStr, AfterValidator(_within(lambda t: canonical_text(t, "", DESCRIPTION_BYTES_MAX)))]
 
 
+_TypeNames = Annotated[tuple[_TypeName, ...], Field(max_length=LIST_ITEMS_MAX)]
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class _TypeModel(_Model):
-    parents: tuple[_TypeName, ...] = ()
+    parents: _TypeNames = ()
     label: _Prose = ""
     description: _Prose = ""
 
 
 class _PredicateModel(_Model):
-    domain: tuple[_TypeName, ...] = ()
-    range: tuple[_TypeName, ...] = ()
+    domain: _TypeNames = ()
+    range: _TypeNames = ()
     datatype: ValueType | None = None
     unit: _Unit | None = None
     minimum: _Bound | None = None
@@ -100,6 +107,7 @@ _Types = Annotated[
 ]
 _Predicates = Annotated[
     dict[_PredicateName, Annotated[_PredicateModel, BeforeValidator(_body)]],
+    Field(max_length=TYPES_MAX),
     BeforeValidator(_unlike_names),
     BeforeValidator(_body),
 ]
@@ -222,6 +230,8 @@ def _violation(error: ErrorDetails) -> Violation:
             code, detail = "missing_field", f"the field {shown(error['loc'][-1])} is missing; add it"
         case "enum":
             code, detail = "unknown_value", f"{shown(error['input'])} is none of {context['expected']}; use one of them"
+        case "too_long":
+            code, detail = "too_large", f"at most {context['max_length']} items are taken here; shorten it"
         case kind:
             code, detail = "wrong_type", f"{_NEEDED.get(kind, error['msg'])}, got {shown(error['input'])}"
     return Violation(pointer=at, code=code, detail=detail)

@@ -4,11 +4,14 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
+from itertools import chain, islice
 from typing import Final
 
 from ontology.errors import Refused, Violation, pointer, shown
 from ontology.schema import EntityType, Predicate, Schema
 from ontology.values import ValueType
+
+VIOLATIONS_MAX: Final = 100
 
 _NUMERIC: Final = frozenset({ValueType.INTEGER, ValueType.DECIMAL, ValueType.QUANTITY})
 
@@ -47,7 +50,7 @@ def merge(schema: Schema, pack: Pack) -> Merged:
     """`schema` extended by `pack`: its next version, or the very same one if nothing is new.
 
     What the pack defines replaces the definition of the same name as a whole; nothing is removed.
-    Raises `Refused` with every violation of the result, each with its pointer into the pack.
+    Raises `Refused` with up to 100 violations of the result, each with its pointer into the pack.
     """
     merged = replace(
         schema,
@@ -68,8 +71,8 @@ def merge(schema: Schema, pack: Pack) -> Merged:
 
 
 def check_schema(schema: Schema, what: str) -> None:
-    """Raise `Refused`, with every violation, unless all that `schema` refers to exists and agrees."""
-    violations = [*_type_violations(schema), *_predicate_violations(schema)]
+    """Raise `Refused`, with up to 100 violations, unless all that `schema` refers to exists and agrees."""
+    violations = list(islice(chain(_type_violations(schema), _predicate_violations(schema)), VIOLATIONS_MAX))
     if violations:
         raise Refused(f"{what} cannot be used: {violations[0].detail}", violations=violations)
 

@@ -263,13 +263,16 @@ def _read(kind: ValueType, wire: object, at: str, setting: _Setting) -> Value | 
 
 def _quantity(wire: float | str, at: str, setting: _Setting) -> tuple[str, str]:
     """Number and unit, which is a member of the object, or follows the number in a string, or is the predicate's."""
-    given = setting.members.get("unit", setting.unit)
-    unit_at = f"{setting.outer}/unit" if "unit" in setting.members else at
-    if isinstance(wire, str) and "unit" not in setting.members:
-        number, _, written = wire.strip().partition(" ")
-        wire, given = number, written.strip() or given
-    if not isinstance(given, str):
+    given: object = setting.unit
+    unit_at = at
+    if "unit" in setting.members:
+        given, unit_at = setting.members["unit"], f"{setting.outer}/unit"
+    elif isinstance(wire, str) and len(parts := wire.split(maxsplit=1)) == 2:
+        wire, given = parts
+    if given is None:
         raise incorrect(at, "missing_unit", f"the quantity {shown(wire)} needs a unit; add one, such as '0.25 EUR'")
+    if not isinstance(given, str):
+        raise incorrect(unit_at, "wrong_type", f"a unit is a string such as 'EUR', got {shown(given)}; give one")
     unit = canonical_label(given.strip(), unit_at, "unit", UNIT_CHARS_MAX)
     if setting.unit is not None and unit != setting.unit:
         detail = f"the unit must be {shown(setting.unit)}, got {shown(unit)}; convert the value"
