@@ -1,0 +1,217 @@
+"""What can be set, and where each setting comes from: flags, then the environment, then `config.toml`.
+
+This is the only module that reads the environment. Nothing is read at import.
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
+
+from ontology.errors import Incorrect, Violation, shown
+from ontology.scope import check_name
+
+PREFIX: Final = "VIGENCIA_"
+CONFIG_VARIABLE: Final = "VIGENCIA_CONFIG"
+"""Names another `config.toml` than that of the platform's directory."""
+MEMORY: Final = ":memory:"
+
+_LEVELS: Final = ("debug", "info", "warning", "error")
+_NOT_SETTINGS: Final = (CONFIG_VARIABLE, "VIGENCIA_SOAK")
+
+
+class Origin(StrEnum):
+    """Where a setting comes from; the earlier wins."""
+
+    FLAG = "flag"
+    ENVIRONMENT = "environment"
+    FILE = "config.toml"
+    DEFAULT = "default"
+
+
+def _store(url: str) -> str:
+    if not url.startswith("sqlite:///") or url == "sqlite:///":
+        raise ValueError("give 'sqlite:///PATH', 'sqlite:////ABSOLUTE/PATH' or 'sqlite:///:memory:'")
+    return url
+
+
+def _level(name: str) -> str:
+    if name.lower() not in _LEVELS:
+        raise ValueError(f"give one of {', '.join(_LEVELS)}")
+    return name.lower()
+
+
+def _tenant(name: str) -> str:
+    try:
+        return check_name(name, "tenant")
+    except Incorrect as exc:
+        raise ValueError(exc.message) from None
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. A field `port` is `VIGENCIA_PORT` in the environment, `port` in `config.toml`."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
+
+    store: Annotated[str, AfterValidator(_store)] = Field(
+        "sqlite:///vigencia.db",
+        description="where memory is kept: `sqlite:///PATH`, or `sqlite:///:memory:` for this process only",
+    )
+    host: str = Field("127.0.0.1", description="the address to listen on; off loopback a keys file is required")
+    port: int = Field(8321, ge=0, le=65_535, description="the port to listen on; 0 takes a free one")
+    keys_file: Path | None = Field(None, description="the file of static bearer keys, each for one tenant")
+    tenant: Annotated[str, AfterValidator(_tenant)] = Field(
+        "default", description="the tenant of the command line, and of a server on loopback without a keys file"
+    )
+    lock_seconds: float = Field(
+        5.0, gt=0, le=600, description="how long a writer waits for the lock before it is told to try again"
+    )
+    position_seconds: float = Field(
+        2.0, ge=0, le=60, description="how long a read waits for its `min_position` before it is told to try again"
+    )
+    items_max: int = Field(10_000, ge=1, le=100_000, description="how many items one transaction may have")
+    body_bytes_max: int = Field(
+        16_777_216, ge=1024, le=268_435_456, description="how many bytes the body of one request may have"
+    )
+    idempotency_days: int = Field(
+        7, ge=1, le=365, description="how long an idempotency key is remembered; never under one day"
+    )
+    log_level: Annotated[str, AfterValidator(_level)] = Field(
+        "info", description="what the log tells: debug, info, warning or error"
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, InitSettingsSource(settings_cls, dict(_from_file()))
+
+    @property
+    def sqlite_path(self) -> str:
+        """The path of the SQLite file, or `:memory:`."""
+        return self.store.removeprefix("sqlite:///")
+
+    @property
+    def on_loopback(self) -> bool:
+        return self.host in ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effective:
+    """One setting as it counts, fit to be shown."""
+
+    name: str
+    value: str | int | float | None
+    origin: Origin
+    variable: str
+    description: str
+
+
+def read_settings(**flags: object) -> Settings:
+    """The settings that count; a flag that is `None` was not given.
+
+    Raises `Incorrect` with a violation for each setting that cannot be read.
+    """
+    values: dict[str, Any] = _given(flags)
+    try:
+        return Settings(**values)
+    except ValidationError as exc:
+        raise _unreadable(exc) from None
+
+
+def effective(**flags: object) -> list[Effective]:
+    """Every setting with its origin, in the order of the class; secrets are masked."""
+    settings = read_settings(**flags)
+    given, in_file = _given(flags), _from_file()
+    shown_settings = []
+    for name, field in Settings.model_fields.items():
+        variable = PREFIX + name.upper()
+        if name in given:
+            origin = Origin.FLAG
+        elif os.environ.get(variable):
+            origin = Origin.ENVIRONMENT
+        else:
+            origin = Origin.FILE if name in in_file else Origin.DEFAULT
+        value = getattr(settings, name)
+        shown_settings.append(
+            Effective(
+                name=name,
+                value=masked(str(value)) if isinstance(value, str | Path) else value,
+                origin=origin,
+                variable=variable,
+                description=field.description or "",
+            )
+        )
+    return shown_settings
+
+
+def masked(text: str) -> str:
+    """`text` without the password of a URL."""
+    parts = urlsplit(text)
+    if parts.password is None:
+        return text
+    place = parts.netloc.rpartition("@")[2]
+    return urlunsplit(parts._replace(netloc=f"{parts.username or ''}:***@{place}"))
+
+
+def config_file() -> Path:
+    """Where `config.toml` is looked for; it need not exist."""
+    named = os.environ.get(CONFIG_VARIABLE)
+    if named:
+        return Path(named)
+    import typer
+
+    return Path(typer.get_app_dir("vigencia")) / "config.toml"
+
+
+def unknown_variables() -> list[str]:
+    """Variables that look like settings and are none, each with what may have been meant."""
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    found = []
+    for name in sorted(os.environ):
+        if name.startswith(PREFIX) and name not in known and name not in _NOT_SETTINGS:
+            near = difflib.get_close_matches(name, known, n=1)
+            found.append(f"{name}, did you mean {near[0]}?" if near else f"{name} is no setting")
+    return found
+
+
+def _given(flags: Mapping[str, object]) -> dict[str, object]:
+    return {name: value for name, value in flags.items() if value is not None}
+
+
+def _from_file() -> dict[str, object]:
+    file = config_file()
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as exc:
+        raise Incorrect(f"the configuration {shown(str(file))} cannot be read: {exc}; correct or remove it") from exc
+
+
+def _unreadable(exc: ValidationError) -> Incorrect:
+    violations = []
+    for error in exc.errors():
+        name = str(error["loc"][0]) if error["loc"] else ""
+        if error["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+            code, detail = "unknown_setting", f"there is no setting {name!r}"
+            detail += f"; did you mean {near[0]!r}?" if near else "; `vigencia config show` lists them"
+        else:
+            told = str(error["msg"]).removeprefix("Value error, ")
+            code, detail = "bad_setting", f"the setting {name!r} cannot be {shown(error['input'])}: {told}"
+        violations.append(Violation(pointer=f"/{name}", code=code, detail=detail))
+    return Incorrect("; ".join(v.detail for v in violations), violations=violations)
