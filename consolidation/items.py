@@ -1,0 +1,104 @@
+"""What a caller may ask of memory in one transaction, as it came off the wire and before it is checked."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ontology.facts import Version
+
+
+class Absent:
+    """A value that was not given, which JSON's `null` would not say."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = Absent()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Who said it, when, and for which period; texts as given, `None` for what was not."""
+
+    valid_from: str | None = None
+    valid_to: str | None = None
+    zone: str | None = None
+    date_semantics: str | None = None
+    observed_at: str | None = None
+    source: str | None = None
+    episode: str | None = None
+    root: str | None = None
+    confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assert:
+    """That a subject has a value, for a period."""
+
+    subject: object
+    predicate: str
+    value: object
+    said: Said = Said()
+    expected_version: Version | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retract:
+    """That a period, of one value or of all, is no longer believed."""
+
+    subject: object
+    predicate: str
+    value: object = ABSENT
+    said: Said = Said()
+    expected_version: Version | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replace:
+    """That what a fact rests on was wrong, and what is right: a fact by its id, or by slot, `old` value and `at`.
+
+    A value that is not given stays; so does each bound.
+    """
+
+    fact: str | None = None
+    subject: object = ABSENT
+    predicate: str | None = None
+    old: object = ABSENT
+    at: str | None = None
+    value: object = ABSENT
+    said: Said = Said()
+    reason: str | None = None
+    expected_version: Version | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetractFact:
+    """That one fact version is cut out of what is believed, over its whole period."""
+
+    fact: str
+    said: Said = Said()
+    expected_version: Version | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdraw:
+    """That a claim, or all claims of an episode or a source, never counted; exactly one of the three is given."""
+
+    claim: str | None = None
+    episode: str | None = None
+    source: str | None = None
+    reason: str | None = None
+    expected_version: Version | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erase:
+    """That nothing of a subject, of one predicate of it, or of one value may stay, at any time."""
+
+    subject: object
+    predicate: str | None = None
+    value: object = ABSENT
+    expected_version: Version | None = None
+
+
+Item: TypeAlias = Assert | Retract | Replace | RetractFact | Withdraw | Erase

@@ -1,0 +1,195 @@
+"""What one transaction does to one slot: it collects operations, then folds them once and says what changed.
+
+Where the new operations come last in the order of rule 1, only the neighbourhood of the change is read and
+folded; the kernel says `Beyond` where that is too little, and the window widens. Everything else (a late arrival,
+a withdrawal, a replacement, an erasure) folds the slot again from its standing operations.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from graph.ports import Transaction, Window
+from ontology.changes import Difference, difference
+from ontology.claims import Claim
+from ontology.entries import End, Entry, Start
+from ontology.events import SlotHead
+from ontology.facts import FactVersion, Slot, Version
+from ontology.fold import apply, fold, resting_on
+from ontology.ids import ClaimId
+from ontology.instants import OPEN_END, OPEN_START, Instant
+from ontology.intervals import Interval
+from ontology.line import Beyond, Line, Run
+from ontology.values import Value, ValueKey
+
+MARGINS: Final = (2, 8, 64, None)
+"""How many versions beyond the change are read on each side, until the kernel is content; `None` is all."""
+
+EntryKey = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """The belief of a slot before and after a transaction, as far as it was read."""
+
+    change: Difference
+    current: Mapping[Run, FactVersion]
+    """The versions that were read, as they were before, by their run."""
+
+
+class SlotWork:
+    """The operations of one transaction on one slot."""
+
+    def __init__(self, tx: Transaction, slot: Slot, head: SlotHead | None) -> None:
+        self.slot = slot
+        self.head = head
+        self.added: list[Claim] = []
+        self.removed: set[EntryKey] = set()
+        self.erased: set[ValueKey | None] = set()
+        """Values of which nothing may stay; `None` for all of the slot."""
+        self._tx = tx
+        self._stored: dict[EntryKey, tuple[Entry, ClaimId]] | None = None
+
+    @property
+    def version(self) -> Version:
+        """The version that writers may expect: that before this transaction."""
+        return Version(0) if self.head is None else self.head.version
+
+    def add(self, claim: Claim) -> None:
+        self.added.append(claim)
+
+    def remove(self, entry: Entry) -> None:
+        """Fold the slot without this operation, from now on."""
+        key = _key(entry)
+        if any(_key(claim.entry) == key for claim in self.added):
+            self.added = [claim for claim in self.added if _key(claim.entry) != key]
+        else:
+            self.removed.add(key)
+
+    def erase(self, value: ValueKey | None) -> list[ClaimId]:
+        """Let nothing of a value, or of the slot, stay; gives the ids of the claims that go."""
+        self.erased.add(value)
+        self.added = [claim for claim in self.added if value not in (None, claim.entry.value)]
+        gone = [(key, id) for key, (entry, id) in self._entries().items() if value in (None, entry.value)]
+        self.removed.update(key for key, _ in gone)
+        return [id for _, id in gone]
+
+    @property
+    def touched(self) -> bool:
+        """Whether there is anything to fold."""
+        return bool(self.added or self.removed or self.erased)
+
+    def is_erased(self, value: ValueKey | None) -> bool:
+        """Whether what was stored of a value goes with this transaction."""
+        return None in self.erased or value in self.erased
+
+    def resting_on(self, value: ValueKey, at: Instant) -> list[Entry]:
+        """The claims on which the period of a value around an instant rests, this transaction's included."""
+        return resting_on(fold(self._standing()), value, at)
+
+    def value_of(self, key: ValueKey) -> Value:
+        """The value behind a key that an operation of the slot has."""
+        for claim in self.added:
+            if claim.entry.value == key and claim.value is not None:
+                return claim.value
+        for entry, id in self._entries().values():
+            if entry.value == key:
+                value = self._tx.claim(id).claim.value
+                if value is not None:
+                    return value
+        raise LookupError(f"no operation of {self.slot} has the value {key.hex()}")
+
+    def outcome(self) -> Outcome:
+        """Fold what was collected; the transaction's belief of the slot against the stored one."""
+        in_order = sorted((claim.entry for claim in self.added), key=lambda e: e.order)
+        if self.head is None:
+            after = fold(in_order)
+            return Outcome(change=difference(Line(), after), current={})
+        last = self.head.last
+        if self.removed or self.erased or (last is not None and in_order and in_order[0].order < last):
+            return self._refolded()
+        return self._appended(in_order)
+
+    def head_after(self, position: int) -> SlotHead:
+        """What the next writer needs to know of the slot."""
+        entries = [claim.entry for claim in self.added]
+        head = self.head
+        if self.removed:
+            last = max((e.order for e in self._standing()), default=None)
+        else:
+            last = max([e.order for e in entries] + ([head.last] if head and head.last else []), default=None)
+        return SlotHead(
+            slot=self.slot, version=Version(position), last=last,
+            functional=(head is None or head.functional) and all(e.functional for e in entries),
+            plain=(head is None or head.plain) and all(map(_plain, entries)),
+        )  # fmt: skip
+
+    def _appended(self, entries: Sequence[Entry]) -> Outcome:
+        value = _only_value(entries)
+        around = _reach(entries)
+        for margin in MARGINS:
+            window = self._tx.window(self.slot, value, around, margin)
+            before = _line(window)
+            after = before.copy()
+            try:
+                for entry in entries:
+                    apply(after, entry)
+                change = difference(before, after)
+            except Beyond:
+                continue
+            return Outcome(change=change, current=_by_run(window.versions))
+        raise AssertionError("the whole axis is never too narrow")
+
+    def _refolded(self) -> Outcome:
+        window = self._tx.window(self.slot, None, Interval(OPEN_START, OPEN_END), None)
+        kept = [v for v in window.versions if not self.is_erased(v.value_key)]
+        shows = [
+            replace(extent, entry=self._entries()[_key(extent.entry)][0])
+            for extent in window.extents
+            if not self.is_erased(extent.entry.value)
+        ]
+        before = Line.of((OPEN_START, OPEN_END), map(_run, kept), shows)
+        return Outcome(change=difference(before, fold(self._standing())), current=_by_run(kept))
+
+    def _standing(self) -> list[Entry]:
+        stored = [entry for key, (entry, _) in self._entries().items() if key not in self.removed]
+        return stored + [claim.entry for claim in self.added]
+
+    def _entries(self) -> dict[EntryKey, tuple[Entry, ClaimId]]:
+        if self._stored is None:
+            rows = [] if self.head is None else self._tx.entries(self.slot)
+            self._stored = {_key(entry): (entry, id) for entry, id in rows}
+        return self._stored
+
+
+def _line(window: Window) -> Line:
+    return Line.of((window.span.start, window.span.end), map(_run, window.versions), window.extents)
+
+
+def _run(version: FactVersion) -> Run:
+    return Run(version.valid_from, version.valid_to, version.value_key, version.certain)
+
+
+def _by_run(versions: Sequence[FactVersion]) -> dict[Run, FactVersion]:
+    return {_run(version): version for version in versions}
+
+
+def _key(entry: Entry) -> EntryKey:
+    return entry.position, entry.ordinal
+
+
+def _plain(entry: Entry) -> bool:
+    """Whether how its ends are known can be read off the version alone."""
+    return not entry.asserts or (entry.start is Start.KNOWN and entry.end in (End.KNOWN, End.OPEN))
+
+
+def _only_value(entries: Sequence[Entry]) -> ValueKey | None:
+    """The one value that the operations are about, where values of the slot do not compete."""
+    values = {entry.value for entry in entries}
+    return values.pop() if len(values) == 1 and not any(e.functional for e in entries) else None
+
+
+def _reach(entries: Sequence[Entry]) -> Interval:
+    """The stretch of valid time that the operations name, without their open sides."""
+    named = [t for e in entries for t in (e.start_lo, e.start_hi, e.end_lo, e.end_hi) if OPEN_START < t < OPEN_END]
+    return Interval(min(named), max(named)) if named else Interval(OPEN_START, OPEN_END)

@@ -1,0 +1,225 @@
+"""The one path by which memory changes: check, idempotency key, lock, fold, change set, commit, receipt."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Final
+
+import orjson
+
+from consolidation.check import check
+from consolidation.finish import Finished
+from consolidation.items import Item
+from consolidation.lookup import Context
+from consolidation.receipts import Receipt
+from consolidation.transact import Transact
+from graph import journal
+from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Subscription, Transaction
+from graph.restating import without
+from ontology.errors import JSON, Incorrect, KeyReused, Violation, shown
+from ontology.events import ChangeSet, Kind, Restated
+from ontology.ids import Ledger
+from ontology.instants import DAY, Instant, format_instant
+from ontology.schema import Schema
+from ontology.schema_merge import Merged, Pack, merge
+from ontology.scope import Scope, Tenant
+
+LEDGER_ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz234567"
+KEY_CHARS_MAX: Final = 255
+CONFLICTS_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The answer to a write: its receipt in wire form, and whether it is that of an earlier, equal request."""
+
+    receipt: dict[str, JSON]
+    replayed: bool
+
+
+class _DryRun(Exception):
+    pass
+
+
+class Writer:
+    """Writes to one store. Safe to use from many threads; the store's lock decides the order."""
+
+    def __init__(
+        self, *, store: MemoryStore, clock: Clock, randomness: Randomness, core: Schema,
+        items_max: int = 10_000, key_days: int = 7, notify: Subscription | None = None,
+    ) -> None:  # fmt: skip
+        self._store = store
+        self._clock = clock
+        self._randomness = randomness
+        self._core = core
+        self._items_max = items_max
+        self._key_days = key_days
+        self._notify = notify
+        self._schemas: dict[Tenant, Schema] = {}
+        self._schemas_lock = Lock()
+
+    def write(
+        self, scope: Scope, principal: str, items: Sequence[Item], *,
+        dry_run: bool = False, key: str | None = None, recorded_at: Instant | None = None,
+    ) -> Written:  # fmt: skip
+        """Do all of `items`, in order, in one transaction, or none of them.
+
+        `key` makes a retry answer with the receipt of the first attempt; a dry run neither looks it up nor keeps it.
+        `recorded_at` is for privileged importers: it must lie after the newest commit and not after the clock.
+        Raises `Incorrect` and its kinds with a violation per thing that is wrong, `KeyReused`, `VersionChanged`,
+        `NotFound`, `Busy`, `Unavailable`; nothing is written then.
+        """
+        request = b"" if key is None else _digest(key, items)
+        schema = self.schema(scope)
+        checked = check(items, schema, items_max=self._items_max)
+        try:
+            with self._store.write(scope) as tx:
+                if key is not None and not dry_run:
+                    answered = tx.answered(principal, key)
+                    if answered is not None:
+                        return _replay(answered, request, key)
+                if tx.head.schema_version != schema.version:
+                    schema = self._remembered(scope, tx)
+                    checked = check(items, schema, items_max=self._items_max)
+                context = self._context(tx.head, principal, schema, recorded_at)
+                finished = Transact(tx, context, checked).run()
+                if dry_run:
+                    raise _DryRun
+                if finished.changes is not None:
+                    self._commit(tx, finished.changes, context.ledger, finished)
+                if key is not None:
+                    until = Instant(context.now + self._key_days * DAY)
+                    tx.remember(principal, key, Answered(request=request, receipt=_bytes(finished.receipt)), until)
+        except _DryRun:
+            return Written(receipt=replace(finished.receipt, dry_run=True).document(), replayed=False)
+        if finished.changes is not None and self._notify is not None:
+            self._notify.committed(scope.tenant, finished.changes.position)
+        return Written(receipt=finished.receipt.document(), replayed=False)
+
+    def schema(self, scope: Scope) -> Schema:
+        """The newest schema of the tenant; the core pack before its first schema event."""
+        with self._store.read(scope) as reader:
+            known = self._schemas.get(scope.tenant)
+            if known is not None and known.version == reader.head.schema_version:
+                return known
+            return self._keep(scope.tenant, reader.schema(), reader.head)
+
+    def put_schema(self, scope: Scope, principal: str, pack: Pack, *, dry_run: bool = False) -> dict[str, JSON]:
+        """Add a pack to the tenant's schema. What is stored keeps its past; conflicts are counted, not rewritten.
+
+        Gives the version, what changed, and for each predicate that becomes functional the slots of this scope in
+        which several values are certain now. Raises `Incorrect` with a violation per thing that is wrong.
+        """
+        with self._store.write(scope) as tx:
+            schema = self._remembered(scope, tx)
+            merged = merge(schema, pack)
+            conflicts = {name: _conflicts(tx, name) for name in _made_functional(merged)}
+            position = tx.head.position
+            if merged.schema.version != schema.version and not dry_run:
+                context = self._context(tx.head, principal, merged.schema, None)
+                position = context.position
+                tx.apply(journal.commit(_schema_change(context), tx.head, salts=self._salt), ledger=context.ledger)
+        return _schema_receipt(merged, conflicts, position, dry_run=dry_run)
+
+    def _context(self, head: Head, principal: str, schema: Schema, recorded_at: Instant | None) -> Context:
+        clock = self._clock.now()
+        now = Instant(max(clock, head.recorded_at + 1))
+        if recorded_at is not None:
+            now = _imported(recorded_at, head, clock)
+        return Context(
+            principal=principal, schema=schema, ledger=head.ledger or self._new_ledger(), position=head.position + 1,
+            now=now, kind=Kind.WRITE if recorded_at is None else Kind.IMPORT,
+        )  # fmt: skip
+
+    def _commit(self, tx: Transaction, changes: ChangeSet, ledger: Ledger, finished: Finished) -> None:
+        restated = [
+            Restated(position=position, payload=left)
+            for subject in dict.fromkeys(erasure.subject for erasure in changes.erasures)
+            for position, payload in tx.payloads_about(subject)
+            if (left := without(payload, changes.erasures, finished.erased_claims, salt=self._salt())) is not None
+        ]
+        commit = journal.commit(changes, tx.head, salts=self._salt, restated=restated, owners=finished.owners)
+        tx.apply(commit, ledger=ledger)
+
+    def _remembered(self, scope: Scope, tx: Transaction) -> Schema:
+        return self._keep(scope.tenant, tx.schema(), tx.head)
+
+    def _keep(self, tenant: Tenant, stored: Schema | None, head: Head) -> Schema:
+        schema = replace(self._core, version=0) if stored is None else stored
+        if head.schema_version != schema.version:
+            raise AssertionError(f"schema {schema.version} under head {head.schema_version}")
+        with self._schemas_lock:
+            self._schemas[tenant] = schema
+        return schema
+
+    def _salt(self) -> bytes:
+        return self._randomness.bytes(32)
+
+    def _new_ledger(self) -> Ledger:
+        return Ledger("".join(LEDGER_ALPHABET[byte % 32] for byte in self._randomness.bytes(8)))
+
+
+def _imported(recorded_at: Instant, head: Head, clock: Instant) -> Instant:
+    if recorded_at <= head.recorded_at:
+        code, why = "recorded_at_in_past", f"not after the newest commit, {format_instant(head.recorded_at)}"
+    elif recorded_at > clock:
+        code, why = "recorded_at_in_future", f"later than the clock, {format_instant(clock)}"
+    else:
+        return recorded_at
+    detail = f"recorded_at {format_instant(recorded_at)} is {why}; import in recorded order"
+    raise Incorrect(detail, violations=(Violation(pointer="/recorded_at", code=code, detail=detail),))
+
+
+def _digest(key: str, items: Sequence[Item]) -> bytes:
+    if not 1 <= len(key) <= KEY_CHARS_MAX or not key.isprintable():
+        detail = f"the idempotency key {shown(key)} is not 1 to {KEY_CHARS_MAX} printable characters"
+        raise Incorrect(detail, violations=(Violation(pointer="", code="bad_name", detail=detail),))
+    try:
+        body = orjson.dumps([[type(item).__name__, item] for item in items], default=repr, option=orjson.OPT_SORT_KEYS)
+    except TypeError:  # what JSON cannot carry is refused by `check`
+        body = repr(items).encode("utf-8", "backslashreplace")
+    return hashlib.sha256(body).digest()
+
+
+def _bytes(receipt: Receipt) -> bytes:
+    return orjson.dumps(receipt.document())
+
+
+def _replay(answered: Answered, request: bytes, key: str) -> Written:
+    if answered.request != request:
+        raise KeyReused(
+            f"the idempotency key {shown(key)} stands for another request; make a new key for each operation"
+        )
+    return Written(receipt=orjson.loads(answered.receipt), replayed=True)
+
+
+def _schema_change(context: Context) -> ChangeSet:
+    return ChangeSet(
+        position=context.position, recorded_at=context.now, kind=Kind.SCHEMA, principal=context.principal,
+        operations=(), schema=context.schema, erasures=(), entities=(), episodes=(), claims=(), endings=(),
+        closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
+    )  # fmt: skip
+
+
+def _made_functional(merged: Merged) -> list[str]:
+    return [c.predicate for c in merged.changes if c.field == "cardinality" and c.after == "functional"]
+
+
+def _conflicts(tx: Transaction, predicate: str) -> list[JSON]:
+    """Slots of this scope in which several values are certain at one instant of the newest belief, a few of them."""
+    return []
+
+
+def _schema_receipt(
+    merged: Merged, conflicts: Mapping[str, list[JSON]], position: int, *, dry_run: bool
+) -> dict[str, JSON]:
+    return {
+        "version": merged.schema.version,
+        "position": position,
+        "dry_run": dry_run,
+        "changes": [
+            {"predicate": c.predicate, "field": c.field, "before": c.before, "after": c.after} for c in merged.changes
+        ],
+        "conflicts": [{"predicate": name, "slots": slots} for name, slots in conflicts.items()],
+    }

@@ -1,0 +1,300 @@
+"""What a store must do, in domain types only: no SQL, Cypher, row, driver exception, clock or made-up id crosses.
+
+A `MemoryStore` gives snapshots to read and one locked transaction at a time per tenant to write. Whoever asks
+names the scope first; nothing that a snapshot returns lies outside it. Exact reads of every store return the
+same things in the same order.
+
+Every list of facts has a total order and a limit. `VALID` is (valid_from, recorded_from, ordinal), `RECORDED`
+is (recorded_from, ordinal, valid_from); `after` is the order key of the last row of the page before.
+`certain` asks for certain versions alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+from ontology.claims import Entity, Episode, Source, Told
+from ontology.entries import Entry
+from ontology.events import Commit, Event, Payload, SlotHead
+from ontology.facts import AsOf, Fact, FactVersion, Slot, Support
+from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Ledger
+from ontology.instants import Instant
+from ontology.intervals import Interval
+from ontology.line import Extent
+from ontology.schema import Schema
+from ontology.scope import Scope, Tenant
+from ontology.values import ValueKey
+
+OrderKey = tuple[int, int, int]
+
+
+class Clock(Protocol):
+    """Where the time of day comes from."""
+
+    def now(self) -> Instant: ...
+
+
+class Randomness(Protocol):
+    """Where ledger tags and salts come from."""
+
+    def bytes(self, count: int) -> bytes: ...
+
+
+class Order(StrEnum):
+    VALID = "valid"
+    VALID_DESCENDING = "valid_descending"
+    RECORDED = "recorded"
+
+
+class Page(NamedTuple):
+    """How much of a list to give, and where to go on."""
+
+    limit: int
+    after: OrderKey | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where a tenant's ledger stands."""
+
+    ledger: Ledger | None
+    """`None` before the first commit."""
+    position: int
+    """Of the newest commit; 0 before the first."""
+    recorded_at: Instant
+    """Of the newest commit; `OPEN_START` before the first."""
+    digest: bytes
+    """Of the newest event; 32 zero bytes before the first."""
+    erasures: int
+    """How many commits have erased something: answers at an old `known_at` change only with it."""
+    schema_version: int
+    """0 before the first schema event: then the core pack holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """What is believed now of a slot over `span`; rows may reach beyond it."""
+
+    span: Interval
+    versions: Sequence[FactVersion]
+    extents: Sequence[Extent]
+    claims: Mapping[tuple[int, int], ClaimId]
+    """The id of each entry that shows, by (position, ordinal)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What an idempotency key stands for: the digest of its request and the receipt, as first answered."""
+
+    request: bytes
+    receipt: bytes
+
+
+class Reader(Protocol):
+    """One consistent snapshot of one scope. What belongs to another scope is not found."""
+
+    @property
+    def scope(self) -> Scope: ...
+
+    @property
+    def head(self) -> Head: ...
+
+    def schema(self) -> Schema | None:
+        """The newest schema of the tenant, `None` before its first schema event."""
+        ...
+
+    def entities_by_key(self, keys: Sequence[str]) -> dict[str, Entity]:
+        """Those of the namespace's entities that have one of these keys. At most 10,000 keys."""
+        ...
+
+    def entities_by_id(self, ids: Sequence[EntityId]) -> dict[EntityId, Entity]:
+        """Those of the namespace's entities that have one of these ids; a malformed id is not found."""
+        ...
+
+    def list_entities(
+        self, as_of: AsOf, *, type: str | None, name: str | None, limit: int, after: EntityId | None
+    ) -> list[Entity]:
+        """Entities that a fact visible in this scope at `as_of` is about or points at, by (position, ordinal) of id.
+
+        With `type`, those that hold this text under the predicate `type`; with `name`, under `name` or `alias`.
+        """
+        ...
+
+    def state(
+        self, pairs: Sequence[tuple[EntityId, str | None]], as_of: AsOf, *, certain: bool, page: Page
+    ) -> list[Fact]:
+        """Facts visible at `as_of` of each (subject, predicate or all), order `VALID`. At most 200 pairs."""
+        ...
+
+    def of_predicate(self, predicate: str, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
+        """Facts visible at `as_of` of every subject, order `VALID`."""
+        ...
+
+    def holders(self, value: ValueKey, predicate: str | None, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
+        """Facts visible at `as_of` that have this value (an entity reference is a value), order `VALID`."""
+        ...
+
+    def history(
+        self, subject: EntityId, predicate: str | None, known_at: Instant, within: Interval, *,
+        certain: bool, order: Order, page: Page,
+    ) -> list[Fact]:  # fmt: skip
+        """Versions believed at `known_at` whose valid time meets `within`."""
+        ...
+
+    def holders_history(
+        self, value: ValueKey, predicate: str | None, known_at: Instant, within: Interval, *,
+        certain: bool, order: Order, page: Page,
+    ) -> list[Fact]:  # fmt: skip
+        """The same for the facts that have this value."""
+        ...
+
+    def audit(
+        self,
+        subject: EntityId,
+        predicate: str | None,
+        *,
+        valid_at: Instant | None,
+        touched: Interval | None,
+        page: Page,
+    ) -> list[Fact]:
+        """Raw rectangles, order `RECORDED`: all of them, or those that hold at `valid_at`, or those opened or closed
+        at a recorded time of `touched`."""
+        ...
+
+    def fact(self, id: FactId) -> Fact:
+        """One version, with its ends and support as known when it was last believed. Raises `NotFound`."""
+        ...
+
+    def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
+        """The claims that show in a version at `known_at` (or when it was last believed, if that is earlier), by
+        order of rule 1."""
+        ...
+
+    def claims(self, subject: EntityId, predicate: str | None, *, limit: int, after: OrderKey | None) -> list[Told]:
+        """Every claim and retraction of the subject's slots, ended ones included, by (position, ordinal, 0)."""
+        ...
+
+    def claim(self, id: ClaimId) -> Told:
+        """Raises `NotFound`."""
+        ...
+
+    def claims_of_episode(self, id: EpisodeId) -> list[Told]:
+        """Standing assertions that cite the episode, in any scope of the tenant's that shares this namespace and
+        purpose, by (position, ordinal)."""
+        ...
+
+    def claims_of_source(self, source: Source) -> list[Told]:
+        """The same for a source."""
+        ...
+
+    def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]: ...
+
+    def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]: ...
+
+    def slots(self, *, limit: int, after: Slot | None) -> list[SlotHead]:
+        """Every slot of the scope, by (position and ordinal of the subject's id, predicate, language)."""
+        ...
+
+    def events(self, *, after: int, limit: int) -> list[tuple[Event, tuple[Payload, ...]]]:
+        """Events of the tenant with a position greater than `after`, in order, with the payloads that still exist
+        (a restated one in its newest form). Privileged: payloads span scopes; callers filter by slot."""
+        ...
+
+    def answered(self, principal: str, key: str) -> Answered | None:
+        """What this key stands for, however old."""
+        ...
+
+
+class Transaction(Reader, Protocol):
+    """A reader under the tenant's write lock that ends in at most one commit."""
+
+    def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
+        """What is believed now around a stretch of valid time, and `margin` versions more on each side.
+
+        With `value`, of that value alone. With `margin=None` all of it: the window is the whole axis.
+        """
+        ...
+
+    def entries(self, slot: Slot) -> list[tuple[Entry, ClaimId]]:
+        """Every operation of the slot that is folded, in the order of rule 1."""
+        ...
+
+    def support_now(self, slot: Slot, values: Sequence[ValueKey]) -> dict[ValueKey, Support]: ...
+
+    def voice(self, slot: Slot, value: ValueKey, root: str, episode: EpisodeId | None) -> tuple[float | None, bool]:
+        """(highest confidence of this root among standing claims, or `None`; whether this episode has one)."""
+        ...
+
+    def repeated(self, slot: Slot, value: ValueKey, episode: EpisodeId) -> list[Told]:
+        """Standing assertions of a value that cite this episode."""
+        ...
+
+    def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]: ...
+
+    def payloads_about(self, subject: EntityId) -> list[tuple[int, Payload]]:
+        """Every payload about a subject that still exists, with its position, in order."""
+        ...
+
+    def apply(self, commit: Commit, *, ledger: Ledger) -> None:
+        """Write all of a commit. `ledger` becomes the tenant's tag if this is its first."""
+        ...
+
+    def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
+        """Keep what an idempotency key stands for, with this transaction."""
+        ...
+
+    def forget_keys(self, before: Instant) -> None:
+        """Drop idempotency keys kept until an instant that has passed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What may differ between engines without breaking the contract."""
+
+    engine: str
+    """For people: shown by `doctor` and `/readyz`, never compared."""
+    concurrent_writers: bool
+
+
+class MemoryStore(Protocol):
+    """Where memory is kept. Safe to use from many threads; one object per process and database."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def read(self, scope: Scope) -> AbstractContextManager[Reader]:
+        """A snapshot. Raises `Unavailable` if the store cannot be reached."""
+        ...
+
+    def write(self, scope: Scope) -> AbstractContextManager[Transaction]:
+        """The tenant's write lock and a transaction under it, committed if the block ends without an exception.
+
+        Raises `Busy` if the lock cannot be had in time; nothing is written then.
+        """
+        ...
+
+    def tenants(self) -> list[Tenant]: ...
+
+    def scopes(self, tenant: Tenant) -> list[Scope]:
+        """Every scope of the tenant that was written to, by (namespace, purpose)."""
+        ...
+
+    def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
+        """Every row of a tenant's ledger as (kind, plain values), in a total order that all stores share: what
+        `ledger_hash` hashes. Kinds: schema, entity, episode, claim, ending, version, support."""
+        ...
+
+    def check(self) -> dict[str, str]:
+        """What `doctor` and `/readyz` report: names and findings. Raises `Unavailable`."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Subscription(Protocol):
+    """Told after each commit of this process, so that a waiting reader may look again; never a source of truth."""
+
+    def committed(self, tenant: Tenant, position: int) -> None: ...

@@ -1,0 +1,146 @@
+"""What one committed transaction is: its change set, and the event that the journal keeps of it.
+
+A journal is a chain. The skeleton of an event (position, time, kind, who, digests of its payloads) is for ever;
+a payload holds what concerns one subject and can be destroyed alone, since its digest covers 32 random bytes
+that go with it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ontology.claims import Claim, Ending, Entity, Episode
+from ontology.errors import JSON
+from ontology.facts import FactVersion, Slot, Support, Version
+from ontology.ids import ClaimId, EntityId
+from ontology.instants import Instant
+from ontology.schema import Schema
+from ontology.values import ValueKey
+
+
+class Kind(StrEnum):
+    """What kind of transaction an event records."""
+
+    WRITE = "write"
+    IMPORT = "import"
+    """A write whose recorded time was given by a privileged importer."""
+    SCHEMA = "schema"
+    ERASE = "erase"
+    """A write with at least one erasure in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """That a claim shows over a stretch of valid time, from `recorded_from` on, inside one fact version."""
+
+    claim: ClaimId
+    slot: Slot
+    value_key: ValueKey
+    valid_from: Instant
+    valid_to: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotHead:
+    """What a writer needs to know of a slot."""
+
+    slot: Slot
+    version: Version
+    last: tuple[Instant, int, int] | None
+    """The greatest order (rule 1) among its standing operations; `None` where there are none."""
+    functional: bool
+    """Whether every operation in it was written while its predicate was functional."""
+    plain: bool
+    """Whether no claim in it ever had an unknown start, an explicit `infinity` or an unknown end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """Remove every trace of a subject, of one predicate of it, or of one value, over both times (rule 14)."""
+
+    subject: EntityId
+    predicate: str | None
+    value_key: ValueKey | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What a caller asked, as the journal keeps it; an assert and a retract are their claims."""
+
+    op: str
+    subject: EntityId
+    ordinal: int
+    detail: dict[str, JSON]
+    """The rest of the request in wire form: targets, reason, expected version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeSet:
+    """All that one transaction does to one tenant's ledger. A store applies it whole, in the order of the fields."""
+
+    position: int
+    recorded_at: Instant
+    kind: Kind
+    principal: str
+    operations: tuple[Operation, ...]
+    schema: Schema | None
+    erasures: tuple[Erasure, ...]
+    entities: tuple[Entity, ...]
+    episodes: tuple[Episode, ...]
+    claims: tuple[Claim, ...]
+    endings: tuple[Ending, ...]
+    closed: tuple[FactVersion, ...]
+    """As they were before: `recorded_to` is still open in them."""
+    opened: tuple[FactVersion, ...]
+    hidden: tuple[Shown, ...]
+    shown: tuple[Shown, ...]
+    support: tuple[Support, ...]
+    slots: tuple[SlotHead, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """What an event holds about one subject."""
+
+    subject: EntityId | None
+    """`None` for what concerns no subject: schemas, episodes."""
+    salt: bytes
+    body: bytes
+    """The part of the change set, in the journal's encoding."""
+    digest: bytes
+    """SHA-256 of salt and body."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restated:
+    """That an erasure destroyed a payload of an earlier event and kept what is left of it under a new digest."""
+
+    position: int
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """The skeleton of a committed transaction: what stays verifiable after everything in it was erased."""
+
+    position: int
+    """Gap-free per tenant, from 1."""
+    recorded_at: Instant
+    kind: Kind
+    principal: str
+    digests: tuple[tuple[EntityId | None, bytes], ...]
+    """The digest of each payload, in the order of the subjects."""
+    restated: tuple[tuple[int, EntityId | None, bytes], ...]
+    """For an erasure: (position, subject, new digest) of each payload that it destroyed and restated."""
+    previous: bytes
+    digest: bytes
+    """SHA-256 of the previous event's digest and of all that stands above."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """A change set with its event: what a store writes in one transaction."""
+
+    changes: ChangeSet
+    event: Event
+    payloads: tuple[Payload, ...]
+    restated: tuple[Restated, ...]
