@@ -11,7 +11,7 @@ from typing import Final
 
 import rfc8785
 
-from ontology.errors import Incorrect, Violation, pointer, shown
+from ontology.errors import Incorrect, TooLarge, Violation, pointer, shown
 from ontology.instants import DAY, SECOND, format_date, format_instant, parse_date, parse_instant
 
 TEXT_BYTES_MAX: Final = 1_000_000
@@ -203,9 +203,9 @@ def _refused_character(text: str, at: str) -> Incorrect:
     return incorrect(at, code, f"the {what} {character!r} is not allowed in {shown(text)}; remove it")
 
 
-def _too_large(text: str, at: str, bytes_max: int) -> Incorrect:
+def _too_large(text: str, at: str, bytes_max: int) -> TooLarge:
     detail = f"the text {shown(text)} exceeds {bytes_max} bytes; keep it elsewhere and store where it is"
-    return incorrect(at, "too_large", detail)
+    return TooLarge(detail, violations=(Violation(pointer=at, code="too_large", detail=detail),))
 
 
 def _too_long(given: float | str, at: str) -> Incorrect:

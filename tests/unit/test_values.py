@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ontology.errors import Incorrect, NaiveInstant, Refused, shown
+from ontology.errors import Incorrect, NaiveInstant, Refused, TooLarge, shown
 from ontology.ids import EntityId
 from ontology.values import (
     EntityMention,
@@ -312,7 +312,7 @@ def test_text_may_be_as_long_as_the_limit() -> None:
     assert len(parse("a" * 1_000_000).text) == 1_000_000
     assert len(parse("é" * 500_000).text) == 500_000
     assert parse_value("abc", pointer="", datatype=None, text_bytes_max=3) == value(T.TEXT, "abc")
-    with pytest.raises(Incorrect, match="3 bytes"):
+    with pytest.raises(TooLarge, match="3 bytes"):
         parse_value("abcd", pointer="", datatype=None, text_bytes_max=3)
 
 
