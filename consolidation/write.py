@@ -9,13 +9,14 @@ from typing import Final
 import orjson
 
 from consolidation.check import check
+from consolidation.conflicts import conflicts_of
 from consolidation.finish import Finished
 from consolidation.items import Item
 from consolidation.lookup import Context
 from consolidation.receipts import Receipt
 from consolidation.transact import Transact
 from graph import journal
-from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Subscription, Transaction
+from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Reader, Subscription, Transaction
 from graph.restating import without
 from ontology.errors import JSON, Incorrect, KeyReused, Violation, shown
 from ontology.events import ChangeSet, Kind, Restated
@@ -27,7 +28,6 @@ from ontology.scope import Scope, Tenant
 
 LEDGER_ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz234567"
 KEY_CHARS_MAX: Final = 255
-CONFLICTS_SHOWN: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class Writer:
         `NotFound`, `Busy`, `Unavailable`; nothing is written then.
         """
         request = b"" if key is None else _digest(key, items)
-        schema = self.schema(scope)
+        schema, seeded = self._schema(scope)
         checked = check(items, schema, items_max=self._items_max)
         try:
             with self._store.write(scope) as tx:
@@ -79,15 +79,16 @@ class Writer:
                     answered = tx.answered(principal, key)
                     if answered is not None:
                         return _replay(answered, request, key)
-                if tx.head.schema_version != schema.version:
-                    schema = self._remembered(scope, tx)
+                if tx.head.schema_version != seeded:
+                    schema = self._stored(scope, tx)
                     checked = check(items, schema, items_max=self._items_max)
                 context = self._context(tx.head, principal, schema, recorded_at)
                 finished = Transact(tx, context, checked).run()
                 if dry_run:
                     raise _DryRun
                 if finished.changes is not None:
-                    self._commit(tx, finished.changes, context.ledger, finished)
+                    seed = schema if tx.head.schema_version == 0 else None
+                    self._commit(tx, replace(finished.changes, schema=seed), context.ledger, finished)
                 if key is not None:
                     until = Instant(context.now + self._key_days * DAY)
                     tx.remember(principal, key, Answered(request=request, receipt=_bytes(finished.receipt)), until)
@@ -98,28 +99,25 @@ class Writer:
         return Written(receipt=finished.receipt.document(), replayed=False)
 
     def schema(self, scope: Scope) -> Schema:
-        """The newest schema of the tenant; the core pack before its first schema event."""
-        with self._store.read(scope) as reader:
-            known = self._schemas.get(scope.tenant)
-            if known is not None and known.version == reader.head.schema_version:
-                return known
-            return self._keep(scope.tenant, reader.schema(), reader.head)
+        """The newest schema of the tenant; the core pack before its first commit, which seeds it."""
+        return self._schema(scope)[0]
 
     def put_schema(self, scope: Scope, principal: str, pack: Pack, *, dry_run: bool = False) -> dict[str, JSON]:
-        """Add a pack to the tenant's schema. What is stored keeps its past; conflicts are counted, not rewritten.
+        """Add a pack to the tenant's schema. What is stored keeps its past; conflicts are told, not rewritten.
 
-        Gives the version, what changed, and for each predicate that becomes functional the slots of this scope in
-        which several values are certain now. Raises `Incorrect` with a violation per thing that is wrong.
+        Gives the version, what changed, and for each predicate that becomes functional the slots in which several
+        values are certain at one instant. Raises `Incorrect` with a violation per thing that is wrong.
         """
         with self._store.write(scope) as tx:
-            schema = self._remembered(scope, tx)
+            schema = self._stored(scope, tx)
             merged = merge(schema, pack)
-            conflicts = {name: _conflicts(tx, name) for name in _made_functional(merged)}
             position = tx.head.position
-            if merged.schema.version != schema.version and not dry_run:
+            if merged.schema.version != tx.head.schema_version and not dry_run:
                 context = self._context(tx.head, principal, merged.schema, None)
                 position = context.position
                 tx.apply(journal.commit(_schema_change(context), tx.head, salts=self._salt), ledger=context.ledger)
+        functional = [c.predicate for c in merged.changes if c.field == "cardinality" and c.after == "functional"]
+        conflicts = {name: conflicts_of(self._store, scope.tenant, name) for name in functional}
         return _schema_receipt(merged, conflicts, position, dry_run=dry_run)
 
     def _context(self, head: Head, principal: str, schema: Schema, recorded_at: Instant | None) -> Context:
@@ -142,15 +140,21 @@ class Writer:
         commit = journal.commit(changes, tx.head, salts=self._salt, restated=restated, owners=finished.owners)
         tx.apply(commit, ledger=ledger)
 
-    def _remembered(self, scope: Scope, tx: Transaction) -> Schema:
-        return self._keep(scope.tenant, tx.schema(), tx.head)
+    def _schema(self, scope: Scope) -> tuple[Schema, int]:
+        """The schema, and the version that the ledger had when it was read: 0 before it was seeded."""
+        with self._store.read(scope) as reader:
+            stored = reader.head.schema_version
+            known = self._schemas.get(scope.tenant)
+            if known is None or known.version != stored:
+                known = self._stored(scope, reader)
+            return known, stored
 
-    def _keep(self, tenant: Tenant, stored: Schema | None, head: Head) -> Schema:
-        schema = replace(self._core, version=0) if stored is None else stored
-        if head.schema_version != schema.version:
-            raise AssertionError(f"schema {schema.version} under head {head.schema_version}")
+    def _stored(self, scope: Scope, reader: Reader) -> Schema:
+        schema = reader.schema()
+        if schema is None:
+            return self._core
         with self._schemas_lock:
-            self._schemas[tenant] = schema
+            self._schemas[scope.tenant] = schema
         return schema
 
     def _salt(self) -> bytes:
@@ -202,18 +206,7 @@ def _schema_change(context: Context) -> ChangeSet:
     )  # fmt: skip
 
 
-def _made_functional(merged: Merged) -> list[str]:
-    return [c.predicate for c in merged.changes if c.field == "cardinality" and c.after == "functional"]
-
-
-def _conflicts(tx: Transaction, predicate: str) -> list[JSON]:
-    """Slots of this scope in which several values are certain at one instant of the newest belief, a few of them."""
-    return []
-
-
-def _schema_receipt(
-    merged: Merged, conflicts: Mapping[str, list[JSON]], position: int, *, dry_run: bool
-) -> dict[str, JSON]:
+def _schema_receipt(merged: Merged, conflicts: Mapping[str, JSON], position: int, *, dry_run: bool) -> dict[str, JSON]:
     return {
         "version": merged.schema.version,
         "position": position,
@@ -221,5 +214,5 @@ def _schema_receipt(
         "changes": [
             {"predicate": c.predicate, "field": c.field, "before": c.before, "after": c.after} for c in merged.changes
         ],
-        "conflicts": [{"predicate": name, "slots": slots} for name, slots in conflicts.items()],
+        "conflicts": conflicts,
     }

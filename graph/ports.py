@@ -193,8 +193,8 @@ class Reader(Protocol):
 
     def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]: ...
 
-    def slots(self, *, limit: int, after: Slot | None) -> list[SlotHead]:
-        """Every slot of the scope, by (position and ordinal of the subject's id, predicate, language)."""
+    def slots(self, predicate: str | None, *, limit: int, after: Slot | None) -> list[SlotHead]:
+        """Every slot of the scope, or of one predicate, by (position, ordinal) of the subject's id, predicate, language."""
         ...
 
     def events(self, *, after: int, limit: int) -> list[tuple[Event, tuple[Payload, ...]]]:
