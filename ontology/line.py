@@ -85,6 +85,22 @@ class Line:
         twin._cells = [cell.copy() for cell in self._cells]
         return twin
 
+    def part(self, start: Instant, end: Instant, margin: int) -> "Line":
+        """A window of its own onto the cells that meet `[start, end]`, with `margin` cells more on each side."""
+        first = max(bisect_right(self._cuts, start) - 1 - margin, 0)
+        after = min(bisect_left(self._cuts, end) + 1 + margin, len(self._cells))
+        window = Line()
+        window._cuts = self._cuts[first : after + 1]
+        window._cells = [cell.copy() for cell in self._cells[first:after]]
+        return window
+
+    def put_back(self, part: "Line") -> None:
+        """Let the cells of `part` take the place of those in its window."""
+        start, end = part.window
+        first, after = bisect_left(self._cuts, start), bisect_left(self._cuts, end)
+        self._cuts[first:after] = part._cuts[:-1]
+        self._cells[first:after] = part._cells
+
     @property
     def window(self) -> tuple[Instant, Instant]:
         return self._cuts[0], self._cuts[-1]

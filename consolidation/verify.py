@@ -1,0 +1,111 @@
+"""Is what is stored still what the rule makes of what was told? The check behind `journal verify --refold`.
+
+Every slot's operations are folded again, commit by commit, and the rectangles compared with the stored versions,
+those of the past included: a changed rule never rewrites the past silently.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from graph import journal
+from graph.ports import MemoryStore, Page, Reader
+from ontology.claims import Told
+from ontology.events import Erasure, Kind, SlotHead
+from ontology.facts import Slot
+from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
+from ontology.line import Run
+from ontology.replay import Folded, Rectangle, rectangles
+from ontology.scope import Tenant
+
+PAGE: Final = 1000
+FINDINGS_MAX: Final = 100
+
+
+def refold(store: MemoryStore, tenant: Tenant, progress: Callable[[int], None] = lambda _: None) -> list[str]:
+    """What differs between the stored versions and those that the operations make, a sentence per slot, at most 100.
+
+    Of a slot from which something was erased only what is believed since then can be made again.
+    `progress` is told the number of slots that were checked.
+    """
+    findings: list[str] = []
+    checked = 0
+    for scope in store.scopes(tenant):
+        with store.read(scope) as reader:
+            erasures = list(_erasures(reader))
+            for head in _slots(reader):
+                since = max((at for erasure, at in erasures if _hits(erasure, head.slot)), default=OPEN_START)
+                finding = _compare(reader, head.slot, since)
+                if finding is not None:
+                    findings.append(finding)
+                checked += 1
+                progress(checked)
+                if len(findings) >= FINDINGS_MAX:
+                    return findings
+    return findings
+
+
+def _compare(reader: Reader, slot: Slot, since: Instant) -> str | None:
+    wanted = {r for r in rectangles([_folded(told) for told in _claims(reader, slot)]) if r.recorded_to > since}
+    stored = {r for r in _stored(reader, slot) if r.recorded_to > since}
+    if since > OPEN_START:  # what began before the erasure may have begun otherwise
+        wanted, stored = ({_from(r, since) for r in side} for side in (wanted, stored))
+    if wanted == stored:
+        return None
+    example = min(wanted ^ stored)
+    side = "is not stored" if example in wanted else "is stored but does not follow"
+    return (
+        f"slot ({slot.subject}, {slot.predicate!r}): of {len(wanted)} versions that its operations make, "
+        f"{len(wanted - stored)} are missing, {len(stored - wanted)} stored ones do not follow; for example "
+        f"[{format_instant(example.run.valid_from)}, {format_instant(example.run.valid_to)}) recorded from "
+        f"{format_instant(example.recorded_from)} {side}"
+    )
+
+
+def _from(rectangle: Rectangle, since: Instant) -> Rectangle:
+    return Rectangle(rectangle.run, max(rectangle.recorded_from, since), rectangle.recorded_to)
+
+
+def _folded(told: Told) -> Folded:
+    ended = OPEN_END if told.ending is None else told.ending.recorded_at
+    return Folded(told.claim.recorded_at, ended, told.claim.entry)
+
+
+def _stored(reader: Reader, slot: Slot) -> Iterator[Rectangle]:
+    after = None
+    while True:
+        page = reader.audit(slot.subject, slot.predicate, valid_at=None, touched=None, page=Page(PAGE, after))
+        for version in (fact.version for fact in page):
+            if version.slot == slot:
+                run = Run(version.valid_from, version.valid_to, version.value_key, version.certain)
+                yield Rectangle(run, version.recorded_from, version.recorded_to)
+        if len(page) < PAGE:
+            return
+        last = page[-1].version
+        after = (last.recorded_from, last.ordinal, last.valid_from)
+
+
+def _claims(reader: Reader, slot: Slot) -> Iterator[Told]:
+    after = None
+    while page := reader.claims(slot.subject, slot.predicate, limit=PAGE, after=after):
+        yield from (told for told in page if told.claim.slot == slot)
+        after = (page[-1].claim.entry.position, page[-1].claim.entry.ordinal, 0)
+
+
+def _slots(reader: Reader) -> Iterator[SlotHead]:
+    after = None
+    while page := reader.slots(None, limit=PAGE, after=after):
+        yield from page
+        after = page[-1].slot
+
+
+def _erasures(reader: Reader) -> Iterator[tuple[Erasure, Instant]]:
+    after = 0
+    while page := reader.events(after=after, limit=PAGE):
+        for event, payloads in page:
+            if event.kind is Kind.ERASE:
+                yield from ((each, event.recorded_at) for each in journal.decode(event, payloads).erasures)
+        after = page[-1][0].position
+
+
+def _hits(erasure: Erasure, slot: Slot) -> bool:
+    return erasure.subject == slot.subject and erasure.predicate in (None, slot.predicate)
