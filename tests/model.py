@@ -11,41 +11,13 @@ computed is a plain integer of microseconds.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Required, TypedDict, cast
+from typing import NamedTuple, cast
 
 from ontology.errors import Incorrect
 from ontology.instants import OPEN_END, OPEN_START, Instant, Semantics, parse_bound, parse_instant
-from ontology.intervals import Interval, intersect
-
-Key = tuple[str, str]
-"""Subject and predicate."""
-
-
-class Op(TypedDict, total=False):
-    """One operation as the oracle files write it."""
-
-    op: Required[str]
-    subject: str
-    predicate: str | None
-    value: str | None
-    valid_from: str | None
-    valid_to: str | None
-    tz: str
-    date_semantics: str
-    observed_at: str | None
-    recorded_at: str
-    """What the server's clock reads."""
-    tx: object
-    """Neighbours with the same mark are one transaction."""
-    id: str
-    episode: str
-    source: str
-    claim: str
-    old: str
-    at: str
-    import_recorded_at: str
-    client_recorded_at: str
-    expect_error: str
+from ontology.intervals import Interval
+from tests.histories import Op
+from tests.readings import Key, Readings, Rectangle
 
 
 class Refusal(Exception):
@@ -66,23 +38,6 @@ class Bound(NamedTuple):
 
     lo: int
     hi: int
-
-
-class Rectangle(NamedTuple):
-    """One version: a value held with one certainty over valid time × recorded time."""
-
-    recorded_from: int
-    valid_from: int
-    valid_to: int
-    recorded_to: int
-    value: str
-    certain: bool
-
-
-class Period(NamedTuple):
-    valid_from: int
-    valid_to: int
-    value: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,7 +70,7 @@ class Saying:
     def points(self) -> set[int]:
         """Where the answer of a slot can change because of this saying."""
         after_start = self.start.hi + 1  # the certain part of a period whose end is unknown lasts one microsecond
-        return {*self.start, after_start, *self.end, self.observed} - {OPEN_START + 1, OPEN_END + 1}
+        return {*self.start, after_start, *self.end, self.observed}
 
 
 @dataclass
@@ -138,6 +93,7 @@ class Timeline:
         self.grid = sorted({OPEN_START, OPEN_END} | inner)
         self.cells: list[Cell] = [{} for _ in self.grid[:-1]]
         self.standing: list[Saying] = []
+        self._runs: set[tuple[int, int, str, bool]] | None = None
         for saying in self.sayings:
             if saying.asserts:
                 self._put(saying)
@@ -173,18 +129,14 @@ class Timeline:
 
     def runs(self) -> set[tuple[int, int, str, bool]]:
         """(from, to, value, certain) of every maximal run of one value and one certainty."""
-        return {
-            (run.start, run.end, value, certain)
-            for value in self.values()
-            for certain in (True, False)
-            for run in self.stretches(value, (certain,))
-        }
-
-    def periods(self, certainties: Sequence[bool]) -> list[Period]:
-        return sorted(
-            (Period(s.start, s.end, value) for value in self.values() for s in self.stretches(value, certainties)),
-            key=lambda p: (p.valid_from, p.value),
-        )
+        if self._runs is None:
+            self._runs = {
+                (run.start, run.end, value, certain)
+                for value in self.values()
+                for certain in (True, False)
+                for run in self.stretches(value, (certain,))
+            }
+        return self._runs
 
     def showing(self, value: str, within: Interval) -> list[Saying]:
         """The claims that make the value show somewhere in an interval, in their order."""
@@ -200,6 +152,7 @@ class Timeline:
                 if value in (None, known):
                     del cell[known]
         self.standing = [s for s in self.standing if value not in (None, s.value)]
+        self._runs = None
 
     # ---- an assertion
 
@@ -223,7 +176,7 @@ class Timeline:
         elif new.ending is Ending.UNKNOWN:
             sure_to = sure_from + 1
             end = next((t for t, cell in self.between(sure_to, new.observed) if _rivals(cell, new)), new.observed)
-        elif not new.dated and _rivals(self.at(sure_from), new):
+        elif new.ending is Ending.KNOWN and not new.dated and _rivals(self.at(sure_from), new):
             sure_to = end = sure_from
         for t, cell in self.between(start, end):
             if not reinforces:
@@ -383,7 +336,7 @@ def saying(op: Op, *, order: tuple[int, int, int], functional: bool) -> Saying:
 # ---- all slots over all transactions
 
 
-class Model:
+class Model(Readings):
     """Everything said to one tenant, and what it believed after each transaction."""
 
     def __init__(self, functional: bool | Mapping[str, bool] = False) -> None:
@@ -404,14 +357,15 @@ class Model:
         sayings = self.sayings
         for ordinal, op in enumerate(ops):
             sayings = self._after(sayings, op, now, ordinal)
-        self.sayings = sayings
-        self.times.append(now)
-        self.snapshots.append({key: self._timeline(sayings, key) for key in {s.key for s in sayings}})
+        snapshot = {key: self._timeline(sayings, key) for key in {s.key for s in sayings}}
         for op in ops:
             if op["op"] == "erase":  # the one operation that changes what was believed
                 for (subject, predicate), timeline in self._all_timelines():
                     if subject == op["subject"] and op.get("predicate") in (None, predicate):
                         timeline.wipe(op.get("value"))
+        self.sayings = sayings
+        self.times.append(now)
+        self.snapshots.append(snapshot)
         return now
 
     def _recorded(self, ops: Sequence[Op], clock: int) -> int:
@@ -481,14 +435,6 @@ class Model:
     def timeline(self, key: Key, known_at: int | None = None) -> Timeline:
         return self.snapshot(known_at).get(key) or Timeline([])
 
-    def state(self, key: Key, valid_at: int, known_at: int | None = None) -> dict[str, bool]:
-        """Which values hold, and whether certainly."""
-        return {value: held.certain for value, held in self.timeline(key, known_at).at(valid_at).items()}
-
-    def history(self, key: Key, known_at: int | None = None, *, certain: bool = False) -> list[Period]:
-        """The periods over which each value holds, certain or possible."""
-        return self.timeline(key, known_at).periods((True,) if certain else (True, False))
-
     def audit(self, key: Key) -> list[Rectangle]:
         """Every version there ever was: the runs of each snapshot, for as long as they stayed the same."""
         rows: list[Rectangle] = []
@@ -502,72 +448,9 @@ class Model:
                 running.setdefault(run, recorded)
         return sorted(rows)
 
-    def belief(self, key: Key, valid_at: int) -> list[tuple[str, int, int]]:
-        """(value, recorded from, to) of what was held about one instant, coalesced over recorded time."""
-        rows: list[tuple[str, int, int]] = []
-        for recorded, until in zip(self.times, [*self.times[1:], OPEN_END], strict=True):
-            for value in sorted(self.state(key, valid_at, recorded)):
-                before = next((row for row in rows if row[0] == value and row[2] == recorded), None)
-                if before is None:
-                    rows.append((value, recorded, until))
-                else:
-                    rows[rows.index(before)] = (value, before[1], until)
-        return rows
-
-    def diff(self, key: Key, known_from: int, known_to: int) -> tuple[list[Period], list[Period]]:
-        """(added, removed): the net difference of two beliefs, whatever their certainty."""
-        old, new = self.timeline(key, known_from), self.timeline(key, known_to)
-        return _without(new, old), _without(old, new)
-
-    def log(self, key: Key, known_from: int, known_to: int) -> list[tuple[int, bool, Rectangle]]:
-        """(when, whether it opened, version) of each one opened or closed in `(known_from, known_to]`."""
-        return sorted(
-            (when, opened, row)
-            for row in self.audit(key)
-            for when, opened in ((row.recorded_from, True), (row.recorded_to, False))
-            if known_from < when <= known_to and when != OPEN_END
-        )
-
-    def changes(self, key: Key, after: int, until: int) -> list[tuple[int, list[str], list[str]]]:
-        """(at, ended, started) of each change of the world in `(after, until]`."""
-        found = []
-        timeline = self.timeline(key)
-        for before, (t, cell) in zip(timeline.cells, list(timeline.between())[1:], strict=False):
-            if after < t <= until and before.keys() != cell.keys():
-                found.append((t, sorted(before.keys() - cell.keys()), sorted(cell.keys() - before.keys())))
-        return found
-
-    def believed_during(self, key: Key, known_from: int, known_to: int, *, closed: bool = False) -> list[str]:
-        """Every value believed at some time of the window, which is half-open unless `closed`."""
-        end = known_to + 1 if closed else known_to
-        rows = self.audit(key)
-        return sorted({r.value for r in rows if r.recorded_from < end and r.recorded_to > known_from})
-
-    def evidence(self, key: Key, value: str) -> list[Saying]:
-        """The standing claims of a value, those that show nowhere included."""
-        return [s for s in self.timeline(key).standing if s.value == value]
-
-    def paths(self, start: str, steps: Sequence[str], known_at: int | None = None) -> list[tuple[list[str], Interval]]:
-        """(nodes, when all of its edges hold) of each path without circles; a step with `^` is walked backwards."""
-        found: dict[tuple[str, ...], list[Interval]] = {(start,): [Interval(OPEN_START, OPEN_END)]}
-        for step in steps:
-            longer: dict[tuple[str, ...], list[Interval]] = {}
-            for nodes, periods in found.items():
-                for there, edge in self._edges(nodes[-1], step, known_at):
-                    shared = [both for p in periods if (both := intersect([p, edge])) is not None]
-                    if there not in nodes and shared:
-                        longer.setdefault((*nodes, there), []).extend(shared)
-            found = longer
-        return [(list(nodes), period) for nodes in sorted(found) for period in sorted(found[nodes])]
-
-    def _edges(self, node: str, step: str, known_at: int | None) -> Iterator[tuple[str, Interval]]:
-        inverse = step.startswith("^")
-        for (subject, predicate), timeline in self.snapshot(known_at).items():
-            if predicate == step.removeprefix("^"):
-                for value in sorted(timeline.values()):
-                    here, there = (value, subject) if inverse else (subject, value)
-                    if here == node:
-                        yield from ((there, stretch) for stretch in timeline.stretches(value))
+    def evidence(self, key: Key, value: str) -> int:
+        """How many claims of a value stand, those that show nowhere included."""
+        return sum(s.value == value for s in self.timeline(key).standing)
 
 
 def _withdrawn(said: Saying, op: Op) -> bool:
@@ -595,12 +478,3 @@ def _replacement(op: Op, rested: list[Saying]) -> Op:
     inherited |= {k: v for k, v in ended.items() if k == "valid_to"}
     own = {k: v for k, v in op.items() if k not in ("old", "at") and v is not None}
     return cast(Op, {**inherited, **own, "op": "assert"})
-
-
-def _without(new: Timeline, old: Timeline) -> list[Period]:
-    """The periods of `new` that are not in `old`."""
-    grid = sorted({*new.grid, *old.grid})
-    gained = Timeline([])
-    gained.grid = grid
-    gained.cells = [{v: h for v, h in new.at(t).items() if v not in old.at(t)} for t in grid[:-1]]
-    return gained.periods((True, False))

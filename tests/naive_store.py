@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from graph.journal import NO_DIGEST
+from graph.ledger import KINDS, LedgerItem, ledger_order, ledger_row
 from graph.ports import (
     Answered,
     Capabilities,
@@ -21,7 +22,6 @@ from graph.ports import (
     OrderKey,
     Page,
     Transaction,
-    Voice,
     Window,
 )
 from graph.ports import Reader as ReaderPort
@@ -35,7 +35,7 @@ from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
 from ontology.line import Extent
 from ontology.schema import Schema
-from ontology.scope import Namespace, Scope, Tenant
+from ontology.scope import Scope, Tenant
 from ontology.values import ValueKey, ValueType
 
 Row = TypeVar("Row")
@@ -324,6 +324,11 @@ class NaiveReader:
         ]
         return sorted(mine, key=lambda head: (head.slot.predicate, head.slot.language))
 
+    def slots(self, predicate: str | None, *, limit: int, after: Slot | None) -> list[SlotHead]:
+        heads = [h for h in self._tables.heads if h.slot.scope == self._scope]
+        mine = sorted((h for h in heads if predicate in (None, h.slot.predicate)), key=lambda h: _slot_order(h.slot))
+        return [head for head in mine if after is None or _slot_order(head.slot) > _slot_order(after)][:limit]
+
     def events(self, *, after: int, limit: int) -> list[tuple[Event, tuple[Payload, ...]]]:
         payloads: defaultdict[int, list[Payload]] = defaultdict(list)
         for position, payload in self._tables.payloads:
@@ -432,15 +437,6 @@ class NaiveTransaction(NaiveReader):
         folded = [claim for claim in self._tables.claims if claim.slot == slot and claim.id not in ended]
         return [(claim.entry, claim.id) for claim in sorted(folded, key=lambda c: c.entry.order)]
 
-    def voices(self, slot: Slot, value: ValueKey) -> list[Voice]:
-        grouped: defaultdict[tuple[str, EpisodeId | None], list[Claim]] = defaultdict(list)
-        for claim in self._for(slot, value):
-            grouped[claim.root, claim.episode].append(claim)
-        return [
-            Voice(root=root, episode=episode, claims=len(claims), confidence=max(c.confidence for c in claims))
-            for (root, episode), claims in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1] or ""))
-        ]
-
     def support_now(self, slot: Slot, values: Sequence[ValueKey]) -> dict[ValueKey, Support]:
         rows = [s for s in self._tables.support if s.slot == slot and s.value_key in values]
         return {s.value_key: s for s in sorted(rows, key=lambda s: s.recorded_from)}
@@ -510,12 +506,18 @@ class NaiveStore:
     def tenants(self) -> list[Tenant]:
         return sorted(tenant for tenant, tables in self._tables.items() if tables.events)
 
-    def namespaces(self, tenant: Tenant) -> list[Namespace]:
+    def scopes(self, tenant: Tenant) -> list[Scope]:
         tables = self._tables.get(tenant) or Tables()
-        return sorted({e.namespace for e in tables.entities} | {h.slot.scope.namespace for h in tables.heads})
+        return sorted({head.slot.scope for head in tables.heads}, key=lambda scope: (scope.namespace, scope.purpose))
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
-        raise NotImplementedError
+        tables = self._tables.get(tenant) or Tables()
+        kinds: tuple[Sequence[LedgerItem], ...] = (
+            tables.schemas, tables.entities, tables.episodes, tables.claims, tables.endings, tables.versions,
+            tables.support,
+        )  # fmt: skip
+        for kind, items in zip(KINDS, kinds, strict=True):
+            yield from ((kind, ledger_row(kind, item)) for item in sorted(items, key=ledger_order))
 
     def check(self) -> dict[str, str]:
         return {"engine": "naive", "tenants": str(len(self.tenants()))}
@@ -558,6 +560,10 @@ def _known(version: FactVersion, known_at: Instant) -> bool:
 
 def _says(version: FactVersion, text: str) -> bool:
     return version.value.type is ValueType.TEXT and version.value.text == text
+
+
+def _slot_order(slot: Slot) -> tuple[tuple[int, int], str, str]:
+    return _place(slot.subject), slot.predicate, slot.language
 
 
 def _place(entity: EntityId) -> tuple[int, int]:
