@@ -1,0 +1,87 @@
+"""What a snapshot answers about claims and slots."""
+
+from collections.abc import Iterable, Sequence
+
+from graph.ports import OrderKey
+from graph.sqlite_store import codec
+from graph.sqlite_store.connection import Row
+from graph.sqlite_store.snapshot import Snapshot
+from ontology.claims import Source, Told
+from ontology.errors import Fault, NotFound, shown
+from ontology.events import SlotHead
+from ontology.facts import FactVersion, Slot
+from ontology.ids import CLAIM, ENTITY, ClaimId, EntityId, EpisodeId
+from ontology.instants import Instant
+
+_BEFORE_ALL = (-(2**63), -(2**63), -(2**63))
+
+
+class ClaimReads(Snapshot):
+    """The part of a reader that answers with claims and slot heads."""
+
+    __slots__ = ()
+
+    def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
+        row = None
+        if version.slot.scope == self._scope:
+            place = (version.position, version.ordinal)
+            row = self._connection.one("slot_of_version", (self._tenant_pk, *place, self._scope_pk))
+        if row is None:
+            return []
+        at = min(known_at, version.recorded_to - 1)
+        parameters = (
+            self._tenant_pk, row[0], version.value_key, version.valid_from, version.valid_to, at,
+            *(after or _BEFORE_ALL), limit,
+        )  # fmt: skip
+        return self._tell(self._connection.all("evidence", parameters))
+
+    def claims(self, subject: EntityId, predicate: str | None, *, limit: int, after: OrderKey | None) -> list[Told]:
+        about = self._about(subject, predicate)
+        if about is None:
+            return []
+        position, ordinal, _ = after or _BEFORE_ALL
+        return self._tell(self._connection.all("claims_of_subject", (*about, position, ordinal, limit)))
+
+    def claim(self, id: ClaimId) -> Told:
+        place = codec.place(id, CLAIM, self._ledger)
+        told = None if place is None else self._told(place)
+        if told is None:
+            raise NotFound(f"no claim {shown(id)} here")
+        return told
+
+    def claims_of_episode(self, id: EpisodeId) -> list[Told]:
+        return self._tell(self._connection.all("claims_of_episode", (self._tenant_pk, id, self._scope_pk)))
+
+    def claims_of_source(self, source: Source) -> list[Told]:
+        return self._tell(self._connection.all("claims_of_source", (self._tenant_pk, source, self._scope_pk)))
+
+    def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
+        rows = ((slot, self._slot_row(slot)) for slot in slots)
+        return {slot: codec.slot_head(slot, row[5:11]) for slot, row in rows if row is not None}
+
+    def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]:
+        about = self._about(subject, predicate)
+        return [] if about is None else self._heads(self._connection.all("slots_of", about))
+
+    def slots(self, predicate: str | None, *, limit: int, after: Slot | None) -> list[SlotHead]:
+        last: tuple[int, int, str, str] = (-1, -1, "", "")
+        if after is not None:
+            place = codec.place(after.subject, ENTITY, self._ledger) or (-1, -1)
+            last = (*place, after.predicate, after.language)
+        if predicate is None:
+            return self._heads(self._connection.all("slots_after", (self._scope_pk, *last, limit)))
+        return self._heads(self._connection.all("slots_of_predicate_after", (self._scope_pk, *last, limit, predicate)))
+
+    def _heads(self, rows: Iterable[Row]) -> list[SlotHead]:
+        return [codec.slot_head(codec.slot(self._ledger, self._scope, row[1:5]), row[5:11]) for row in rows]
+
+    def _tell(self, places: Iterable[Row]) -> list[Told]:
+        """The claims behind rows of (position, ordinal)."""
+        found = [self._told(row) for row in places]
+        if any(told is None for told in found):
+            raise Fault("a claim is gone from inside its snapshot")
+        return [told for told in found if told is not None]
+
+    def _told(self, place: Row) -> Told | None:
+        row = self._connection.one("claim", (self._tenant_pk, *place, self._scope_pk))
+        return None if row is None else codec.told(self._ledger, self._scope, row)

@@ -1,0 +1,194 @@
+"""What a snapshot answers about facts. Lists are found in order first; then each row of the page is read."""
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from graph.ports import Order, OrderKey, Page
+from graph.sqlite_store import codec
+from graph.sqlite_store.connection import Row
+from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT, Snapshot
+from ontology.entries import Entry
+from ontology.errors import Fault, Incorrect, NotFound, shown
+from ontology.facts import AsOf, Fact, FactVersion, edges
+from ontology.ids import FACT, EntityId, FactId
+from ontology.instants import OPEN_END, OPEN_START, Instant
+from ontology.intervals import Interval
+from ontology.values import ValueKey
+
+PAIRS_MAX: Final = 200
+
+_BEFORE_ALL: Final = (-(2**63), -(2**63), -(2**63))
+_AFTER_ALL: Final = (2**63 - 1, 2**63 - 1, 2**63 - 1)
+_HISTORY: Final = {
+    Order.VALID: ("history_now", "history_as_of"),
+    Order.VALID_DESCENDING: ("history_now_backwards", "history_as_of_backwards"),
+    Order.RECORDED: ("history_by_recorded", "history_by_recorded"),
+}
+"""The query of a slot's history: of what is known now, of what was known."""
+_HOLDERS: Final = {
+    Order.VALID: "holders",
+    Order.VALID_DESCENDING: "holders_backwards",
+    Order.RECORDED: "holders_by_recorded",
+}
+
+
+class FactReads(Snapshot):
+    """The part of a reader that answers with facts."""
+
+    __slots__ = ()
+
+    def state(
+        self, pairs: Sequence[tuple[EntityId, str | None]], as_of: AsOf, *, certain: bool, page: Page
+    ) -> list[Fact]:
+        if len(pairs) == 1:
+            return self._state_of(pairs[0], as_of, certain, page)
+        if len(pairs) > PAIRS_MAX:
+            raise Incorrect(f"at most {PAIRS_MAX} pairs in one question, got {len(pairs)}; ask in parts")
+        found = {fact.version.id: fact for pair in pairs for fact in self._state_of(pair, as_of, certain, page)}
+        return sorted(found.values(), key=_valid_order)[: page.limit]
+
+    def of_predicate(self, predicate: str, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
+        query = "of_predicate_now" if self._is_now(as_of.known_at) else "of_predicate_as_of"
+        after = page.after or _BEFORE_ALL
+        parameters = (self._scope_pk, as_of.known_at, as_of.valid_at, predicate, certain, *after, page.limit)
+        return self._read(self._connection.all(query, parameters))
+
+    def holders(self, value: ValueKey, predicate: str | None, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
+        instant = Interval(as_of.valid_at, Instant(as_of.valid_at + 1))
+        return self.holders_history(
+            value, predicate, as_of.known_at, instant, certain=certain, order=Order.VALID, page=page
+        )
+
+    def history(
+        self, subject: EntityId, predicate: str | None, known_at: Instant, within: Interval, *,
+        certain: bool, order: Order, page: Page,
+    ) -> list[Fact]:  # fmt: skip
+        about = self._about(subject, predicate)
+        if about is None:
+            return []
+        query = _HISTORY[order][not self._is_now(known_at)]
+        after = _after(order, page)
+        rows = [
+            self._connection.all(
+                query, (slot, known_at, within.start, within.end, functional, certain, *after, page.limit)
+            )
+            for slot, functional in self._connection.all("slots_of_subject", about)
+        ]
+        return self._read(_merged(rows, order, page.limit))
+
+    def holders_history(
+        self, value: ValueKey, predicate: str | None, known_at: Instant, within: Interval, *,
+        certain: bool, order: Order, page: Page,
+    ) -> list[Fact]:  # fmt: skip
+        low, high = (FIRST_TEXT, LAST_TEXT) if predicate is None else (predicate, predicate)
+        after = _after(order, page)
+        parameters = (
+            self._scope_pk, known_at, within.start, within.end, value, certain, *after, page.limit, low, high,
+        )  # fmt: skip
+        return self._read(self._connection.all(_HOLDERS[order], parameters))
+
+    def audit(
+        self,
+        subject: EntityId,
+        predicate: str | None,
+        *,
+        valid_at: Instant | None,
+        touched: Interval | None,
+        page: Page,
+    ) -> list[Fact]:
+        about = self._about(subject, predicate)
+        if about is None:
+            return []
+        valid = (OPEN_START, OPEN_END) if valid_at is None else (valid_at, valid_at + 1)
+        recorded = (-(2**63), 2**63 - 1) if touched is None else (touched.start, touched.end)
+        after = page.after or _BEFORE_ALL
+        rows = [
+            self._connection.all("audit", (slot, *valid, *recorded, *after, page.limit))
+            for slot, _ in self._connection.all("slots_of_subject", about)
+        ]
+        return self._read(_merged(rows, Order.RECORDED, page.limit))
+
+    def fact(self, id: FactId) -> Fact:
+        place = codec.place(id, FACT, self._ledger)
+        row = place and self._connection.one("version_by_id", (self._tenant_pk, *place, self._scope_pk))
+        if not row:
+            raise NotFound(f"no fact {shown(id)} here")
+        return self._fact(row[0], row[1] - 1)
+
+    # ---- what these are made of
+
+    def _state_of(self, pair: tuple[EntityId, str | None], as_of: AsOf, certain: bool, page: Page) -> list[Fact]:
+        about = self._about(*pair)
+        if about is None:
+            return []
+        after = page.after or _BEFORE_ALL
+        if self._is_now(as_of.known_at):
+            parameters = (*about, as_of.valid_at, certain, as_of.known_at, *after, page.limit)
+            return [self._decoded(row, as_of.known_at) for row in self._connection.all("state_now", parameters)]
+        rows = [
+            self._visible(row, as_of, certain, page)
+            for row in self._connection.all("slots_as_of", (*about, as_of.valid_at, as_of.known_at))
+        ]
+        return self._read(_merged(rows, Order.VALID, page.limit))
+
+    def _visible(self, slot: Row, as_of: AsOf, certain: bool, page: Page) -> list[Row]:
+        """What of a slot is visible, from its row of `slots_as_of`."""
+        pk, functional, certain_to, valid_from, recorded_from, ordinal, version = slot
+        after = page.after or _BEFORE_ALL
+        if version is not None and certain_to > as_of.valid_at:
+            key = (valid_from, recorded_from, ordinal)
+            return [(*key, version, as_of.known_at)] if key > after else []
+        if functional and certain:
+            return []
+        parameters = (pk, as_of.valid_at, as_of.known_at, certain_to, certain, *after, page.limit)
+        return self._connection.all("visible_in_slot", parameters)
+
+    def _read(self, rows: Iterable[Row]) -> list[Fact]:
+        """The facts behind rows of (three of an order key, version, known_at)."""
+        return [self._fact(row[3], row[4]) for row in rows]
+
+    def _fact(self, version_pk: int, known_at: Instant) -> Fact:
+        row = self._connection.one("fact", (version_pk, known_at))
+        if row is None:
+            raise Fault(f"the version {version_pk} is gone from inside its snapshot")
+        return self._decoded(row, known_at)
+
+    def _decoded(self, row: Row, known_at: Instant) -> Fact:
+        """The fact of a row of `fact`."""
+        slot = codec.slot(self._ledger, self._scope, row[12:16])
+        version = codec.version(self._ledger, slot, row[:11])
+        support = codec.support(slot, version.value_key, row[17:21], version.recorded_from)
+        if row[16]:
+            return codec.plain_fact(version, support)
+        start, end = edges(
+            version, *self._edge_entries(version, row[11], min(known_at, Instant(version.recorded_to - 1)))
+        )
+        return Fact(version=version, start=start, end=end, support=support)
+
+    def _edge_entries(self, version: FactVersion, slot_pk: int, at: Instant) -> tuple[Iterable[Entry], Iterable[Entry]]:
+        """Claims that show at the first and at the last instant of a version, one of each kind."""
+        parameters = (self._tenant_pk, slot_pk, version.value_key, version.valid_from, at)
+        first = self._connection.all("starts_of", parameters)
+        last = self._connection.all("ends_of", (*parameters, version.valid_to))
+        return map(codec.entry, first), map(codec.entry, last)
+
+
+def _after(order: Order, page: Page) -> OrderKey:
+    if page.after is not None:
+        return page.after
+    return _AFTER_ALL if order is Order.VALID_DESCENDING else _BEFORE_ALL
+
+
+def _merged(rows: Sequence[list[Row]], order: Order, limit: int) -> list[Row]:
+    """The first rows of several lists that are in order."""
+    if len(rows) == 1:
+        return rows[0]
+    if order is Order.RECORDED:
+        return sorted((row for each in rows for row in each), key=lambda row: (row[1], row[2], row[0]))[:limit]
+    return list(heapq.merge(*rows, key=lambda row: row[:3], reverse=order is Order.VALID_DESCENDING))[:limit]
+
+
+def _valid_order(fact: Fact) -> OrderKey:
+    version = fact.version
+    return version.valid_from, version.recorded_from, version.ordinal

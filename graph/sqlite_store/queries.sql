@@ -1,0 +1,603 @@
+-- Every query of the store by name. Text is constant, values are parameters.
+--
+-- 4611686018427387904 (2^62) is the open end of valid and of recorded time. Where a predicate or a value may be
+-- any, the caller gives the whole range: texts lie between '' and x'' (a blob comes after every text).
+-- Lists of facts are found as (valid_from, recorded_from, ordinal, version, known_at), then `fact` reads each row.
+
+-- name: head
+SELECT t.pk, s.pk, t.ledger, t.position, t.recorded_at, t.digest, t.erasures, t.schema_version
+FROM tenants t LEFT JOIN scopes s ON s.tenant_pk = t.pk AND s.namespace = ?2 AND s.purpose = ?3
+WHERE t.tenant = ?1
+
+-- name: tenants
+SELECT tenant FROM tenants ORDER BY tenant
+
+-- name: tenant
+SELECT pk, ledger FROM tenants WHERE tenant = ?1
+
+-- name: scopes
+SELECT o.namespace, o.purpose FROM tenants t JOIN scopes o ON o.tenant_pk = t.pk
+WHERE t.tenant = ?1 ORDER BY o.namespace, o.purpose
+
+-- name: newest_schema
+SELECT document FROM schemas WHERE tenant_pk = ?1 ORDER BY position DESC LIMIT 1
+
+-- name: entity_by_key
+SELECT position, ordinal, key FROM entities WHERE tenant_pk = ?1 AND namespace = ?2 AND key = ?3
+
+-- name: entity_by_id
+SELECT position, ordinal, key FROM entities
+WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3 AND namespace = ?4
+
+-- name: entities_after
+SELECT position, ordinal, key FROM entities
+WHERE tenant_pk = ?1 AND (position, ordinal) > (?3, ?4) AND namespace = ?2
+ORDER BY position, ordinal LIMIT ?5
+
+-- name: is_subject
+SELECT 1 FROM slots s JOIN versions v INDEXED BY versions_by_valid ON v.slot_pk = s.pk
+WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3
+  AND v.valid_from <= ?4 AND v.valid_to > ?4 AND v.recorded_from <= ?5 AND v.recorded_to > ?5
+LIMIT 1
+
+-- name: is_value
+SELECT 1 FROM versions v INDEXED BY versions_by_value
+WHERE v.scope_pk = ?1 AND v.value_key = ?2
+  AND v.valid_from <= ?3 AND v.valid_to > ?3 AND v.recorded_from <= ?4 AND v.recorded_to > ?4
+LIMIT 1
+
+-- name: is_held
+SELECT 1 FROM slots s JOIN versions v INDEXED BY versions_by_valid ON v.slot_pk = s.pk
+WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate = ?4 AND v.value_key = ?5
+  AND v.valid_from <= ?6 AND v.valid_to > ?6 AND v.recorded_from <= ?7 AND v.recorded_to > ?7
+LIMIT 1
+
+-- name: subjects_holding
+SELECT e.position, e.ordinal, e.key
+FROM versions v INDEXED BY versions_by_value
+JOIN slots s ON s.pk = v.slot_pk
+JOIN entities e ON e.tenant_pk = ?1 AND e.position = s.subject_position AND e.ordinal = s.subject_ordinal
+WHERE v.scope_pk = ?2 AND v.value_key = ?3 AND s.predicate IN (?4, ?5)
+  AND v.valid_from <= ?6 AND v.valid_to > ?6 AND v.recorded_from <= ?7 AND v.recorded_to > ?7
+  AND (s.subject_position, s.subject_ordinal) > (?8, ?9)
+GROUP BY e.position, e.ordinal ORDER BY e.position, e.ordinal LIMIT ?10
+
+-- name: state_now
+-- In a functional slot nothing lies beside a certain version: the last one that has begun holds, or it ended and
+-- only possible ones that begin after its end can.
+SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
+  v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
+  s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain,
+  u.recorded_from, u.sources, u.occurrences, u.doubt
+FROM slots s
+JOIN versions v INDEXED BY versions_current ON v.slot_pk = s.pk AND v.recorded_to = 4611686018427387904
+  AND v.valid_from <= ?6 AND v.valid_to > ?6 AND v.certain >= ?7
+  AND v.valid_from >= CASE s.functional WHEN 1 THEN coalesce(
+    (SELECT CASE WHEN c.valid_to > ?6 THEN c.valid_from ELSE c.valid_to END
+     FROM versions c INDEXED BY versions_current
+     WHERE c.slot_pk = s.pk AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?6 AND c.certain = 1
+     ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
+LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
+  AND u.recorded_from = (SELECT max(n.recorded_from) FROM support n
+    WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= ?8)
+WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate >= ?4 AND s.predicate <= ?5
+  AND (v.valid_from, v.recorded_from, v.ordinal) > (?9, ?10, ?11)
+ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?12
+
+-- name: slots_as_of
+-- For each slot, of a functional one the certain version that decides: the last one begun by ?6 among those
+-- visible at ?7. It is sought backwards a little along valid time, then along recorded time, then all the way
+-- along the older of the two coordinates.
+SELECT s.pk, s.functional, coalesce(v.valid_to, -4611686018427387904), v.valid_from, v.recorded_from, v.ordinal, v.pk
+FROM slots s
+LEFT JOIN versions v ON v.pk = CASE s.functional WHEN 1 THEN coalesce(
+  (SELECT near.pk FROM (
+     SELECT c.pk, c.certain, c.recorded_from, c.recorded_to FROM versions c INDEXED BY versions_by_valid
+     WHERE c.slot_pk = s.pk AND c.valid_from <= ?6 ORDER BY c.valid_from DESC, c.recorded_from DESC LIMIT 24) near
+   WHERE near.certain = 1 AND near.recorded_from <= ?7 AND near.recorded_to > ?7 LIMIT 1),
+  (SELECT near.pk FROM (
+     SELECT c.pk, c.certain, c.valid_from, c.valid_to, c.recorded_to FROM versions c INDEXED BY versions_by_recorded
+     WHERE c.slot_pk = s.pk AND c.recorded_from <= ?7 ORDER BY c.recorded_from DESC, c.valid_from DESC LIMIT 24) near
+   WHERE near.certain = 1 AND near.recorded_to > ?7 AND near.valid_from <= ?6 AND near.valid_to > ?6 LIMIT 1),
+  CASE WHEN ?7 < ?6 THEN (
+    SELECT c.pk FROM versions c INDEXED BY versions_by_recorded
+    WHERE c.slot_pk = s.pk AND c.recorded_from <= ?7 AND c.recorded_to > ?7
+      AND c.certain = 1 AND c.valid_from <= ?6 AND c.valid_to > ?6
+    ORDER BY c.recorded_from DESC, c.valid_from DESC LIMIT 1)
+  ELSE (
+    SELECT c.pk FROM versions c INDEXED BY versions_by_valid
+    WHERE c.slot_pk = s.pk AND c.valid_from <= ?6 AND c.recorded_from <= ?7 AND c.recorded_to > ?7 AND c.certain = 1
+    ORDER BY c.valid_from DESC, c.recorded_from DESC LIMIT 1) END) END
+WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate >= ?4 AND s.predicate <= ?5
+
+-- name: visible_in_slot
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?3
+FROM versions v INDEXED BY versions_by_valid
+WHERE v.slot_pk = ?1 AND v.valid_from >= ?4 AND v.valid_from <= ?2 AND v.valid_to > ?2
+  AND v.recorded_from <= ?3 AND v.recorded_to > ?3 AND v.certain >= ?5
+  AND (v.valid_from, v.recorded_from, v.ordinal) > (?6, ?7, ?8)
+ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?9
+
+-- name: fact
+-- ?2 is the known_at at which the support counts.
+SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
+  v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
+  s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain,
+  u.recorded_from, u.sources, u.occurrences, u.doubt
+FROM versions v
+JOIN slots s ON s.pk = v.slot_pk
+LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
+  AND u.recorded_from = (SELECT max(n.recorded_from) FROM support n
+    WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= ?2)
+WHERE v.pk = ?1
+
+-- name: version_by_id
+SELECT v.pk, v.recorded_to FROM versions v
+WHERE v.tenant_pk = ?1 AND v.position = ?2 AND v.ordinal = ?3 AND v.scope_pk = ?4
+
+-- name: starts_of
+-- At most one claim of each kind of start among those that show at the first instant of a version.
+SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
+FROM extents e
+JOIN claims c ON c.tenant_pk = ?1 AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
+WHERE e.slot_pk = ?2 AND e.value_key = ?3 AND e.valid_from = ?4 AND e.recorded_from <= ?5 AND e.recorded_to > ?5
+GROUP BY c.start_kind
+
+-- name: ends_of
+-- The same for the end of a version [?4, ?6).
+SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
+FROM extents e
+JOIN claims c ON c.tenant_pk = ?1 AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
+WHERE e.slot_pk = ?2 AND e.value_key = ?3 AND e.valid_from >= ?4 AND e.valid_from < ?6 AND e.valid_to = ?6
+  AND e.recorded_from <= ?5 AND e.recorded_to > ?5
+GROUP BY c.end_kind
+
+-- name: slots_of_subject
+SELECT s.pk, s.functional FROM slots s
+WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate >= ?4 AND s.predicate <= ?5
+
+-- name: history_now
+-- Versions of slot ?1 that meet [?3, ?4); ?5 says whether the slot is functional, which bounds what reaches in.
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
+FROM versions v INDEXED BY versions_current
+WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
+  AND v.valid_from >= CASE ?5 WHEN 1 THEN coalesce(
+    (SELECT CASE WHEN c.valid_to > ?3 THEN c.valid_from ELSE c.valid_to END
+     FROM versions c INDEXED BY versions_current
+     WHERE c.slot_pk = ?1 AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?3 AND c.certain = 1
+     ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
+  AND (v.valid_from, v.recorded_from, v.ordinal) > (?7, ?8, ?9)
+ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?10
+
+-- name: history_now_backwards
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
+FROM versions v INDEXED BY versions_current
+WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
+  AND v.valid_from >= CASE ?5 WHEN 1 THEN coalesce(
+    (SELECT CASE WHEN c.valid_to > ?3 THEN c.valid_from ELSE c.valid_to END
+     FROM versions c INDEXED BY versions_current
+     WHERE c.slot_pk = ?1 AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?3 AND c.certain = 1
+     ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
+  AND (v.valid_from, v.recorded_from, v.ordinal) < (?7, ?8, ?9)
+ORDER BY v.valid_from DESC, v.recorded_from DESC, v.ordinal DESC LIMIT ?10
+
+-- name: history_as_of
+-- As `history_now`, of what was visible at ?2; ?5 is not used.
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
+FROM versions v INDEXED BY versions_by_valid
+WHERE v.slot_pk = ?1 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
+  AND (v.valid_from, v.recorded_from, v.ordinal) > (?7, ?8, ?9)
+ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?10
+
+-- name: history_as_of_backwards
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
+FROM versions v INDEXED BY versions_by_valid
+WHERE v.slot_pk = ?1 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
+  AND (v.valid_from, v.recorded_from, v.ordinal) < (?7, ?8, ?9)
+ORDER BY v.valid_from DESC, v.recorded_from DESC, v.ordinal DESC LIMIT ?10
+
+-- name: history_by_recorded
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
+FROM versions v INDEXED BY versions_by_recorded
+WHERE v.slot_pk = ?1 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
+  AND (v.recorded_from, v.ordinal, v.valid_from) > (?7, ?8, ?9)
+ORDER BY v.recorded_from, v.ordinal, v.valid_from LIMIT ?10
+
+-- name: holders
+-- Versions with the value ?5 that meet [?3, ?4), as visible at ?2.
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
+FROM versions v INDEXED BY versions_by_value JOIN slots s ON s.pk = v.slot_pk
+WHERE v.scope_pk = ?1 AND v.value_key = ?5 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
+  AND s.predicate >= ?11 AND s.predicate <= ?12 AND (v.valid_from, v.recorded_from, v.ordinal) > (?7, ?8, ?9)
+ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?10
+
+-- name: holders_backwards
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
+FROM versions v INDEXED BY versions_by_value JOIN slots s ON s.pk = v.slot_pk
+WHERE v.scope_pk = ?1 AND v.value_key = ?5 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
+  AND s.predicate >= ?11 AND s.predicate <= ?12 AND (v.valid_from, v.recorded_from, v.ordinal) < (?7, ?8, ?9)
+ORDER BY v.valid_from DESC, v.recorded_from DESC, v.ordinal DESC LIMIT ?10
+
+-- name: holders_by_recorded
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
+FROM versions v INDEXED BY versions_by_value JOIN slots s ON s.pk = v.slot_pk
+WHERE v.scope_pk = ?1 AND v.value_key = ?5 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
+  AND s.predicate >= ?11 AND s.predicate <= ?12 AND (v.recorded_from, v.ordinal, v.valid_from) > (?7, ?8, ?9)
+ORDER BY v.recorded_from, v.ordinal, v.valid_from LIMIT ?10
+
+-- name: of_predicate_now
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
+FROM slots s INDEXED BY slots_by_predicate
+JOIN versions v INDEXED BY versions_current ON v.slot_pk = s.pk AND v.recorded_to = 4611686018427387904
+  AND v.valid_from <= ?3 AND v.valid_to > ?3 AND v.certain >= ?5
+  AND v.valid_from >= CASE s.functional WHEN 1 THEN coalesce(
+    (SELECT CASE WHEN c.valid_to > ?3 THEN c.valid_from ELSE c.valid_to END
+     FROM versions c INDEXED BY versions_current
+     WHERE c.slot_pk = s.pk AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?3 AND c.certain = 1
+     ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
+WHERE s.scope_pk = ?1 AND s.predicate = ?4 AND (v.valid_from, v.recorded_from, v.ordinal) > (?6, ?7, ?8)
+ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?9
+
+-- name: of_predicate_as_of
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
+FROM slots s INDEXED BY slots_by_predicate
+JOIN versions v INDEXED BY versions_by_valid ON v.slot_pk = s.pk
+  AND v.valid_from <= ?3 AND v.valid_to > ?3 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.certain >= ?5
+WHERE s.scope_pk = ?1 AND s.predicate = ?4 AND (v.valid_from, v.recorded_from, v.ordinal) > (?6, ?7, ?8)
+ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?9
+
+-- name: audit
+-- Rectangles of slot ?1 whose valid time meets [?2, ?3) and of which a recorded bound lies in [?4, ?5); each is
+-- shown as known when it was last believed.
+SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, v.recorded_to - 1
+FROM versions v INDEXED BY versions_by_recorded
+WHERE v.slot_pk = ?1 AND v.valid_to > ?2 AND v.valid_from < ?3 AND v.recorded_from < ?5
+  AND (v.recorded_from >= ?4 OR (v.recorded_to >= ?4 AND v.recorded_to < ?5))
+  AND (v.recorded_from, v.ordinal, v.valid_from) > (?6, ?7, ?8)
+ORDER BY v.recorded_from, v.ordinal, v.valid_from LIMIT ?9
+
+-- name: slot_of_version
+SELECT slot_pk FROM versions WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3 AND scope_pk = ?4
+
+-- name: evidence
+SELECT DISTINCT c.position, c.ordinal
+FROM extents e
+JOIN claims c ON c.tenant_pk = ?1 AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
+WHERE e.slot_pk = ?2 AND e.value_key = ?3 AND e.valid_from >= ?4 AND e.valid_from < ?5
+  AND e.recorded_from <= ?6 AND e.recorded_to > ?6 AND (c.observed_at, c.position, c.ordinal) > (?7, ?8, ?9)
+ORDER BY c.observed_at, c.position, c.ordinal LIMIT ?10
+
+-- name: claims_of_subject
+SELECT c.position, c.ordinal
+FROM slots s JOIN claims c INDEXED BY claims_by_slot ON c.slot_pk = s.pk
+WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate >= ?4 AND s.predicate <= ?5
+  AND (c.position, c.ordinal) > (?6, ?7)
+ORDER BY c.position, c.ordinal LIMIT ?8
+
+-- name: claim
+SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
+  s.subject_position, s.subject_ordinal, s.predicate, s.language, c.value_type, c.value_text, c.value_qualifier,
+  c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, source.name, p.episode, root.name, c.confidence,
+  c.schema_version, principal.name, c.recorded_at,
+  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal
+FROM claims c
+JOIN slots s ON s.pk = c.slot_pk
+JOIN names source ON source.pk = c.source_pk
+JOIN names root ON root.pk = c.root_pk
+JOIN names principal ON principal.pk = c.principal_pk
+LEFT JOIN episodes p ON p.pk = c.episode_pk
+WHERE c.tenant_pk = ?1 AND c.position = ?2 AND c.ordinal = ?3 AND s.scope_pk = ?4
+
+-- name: claims_of_episode
+SELECT c.position, c.ordinal
+FROM episodes p
+JOIN claims c INDEXED BY claims_by_episode ON c.episode_pk = p.pk
+JOIN slots s ON s.pk = c.slot_pk
+WHERE p.tenant_pk = ?1 AND p.episode = ?2 AND s.scope_pk = ?3
+  AND c.asserts = 1 AND c.ended_position = 4611686018427387904
+ORDER BY c.position, c.ordinal
+
+-- name: claims_of_source
+SELECT c.position, c.ordinal
+FROM names n
+JOIN claims c INDEXED BY claims_by_source ON c.source_pk = n.pk
+JOIN slots s ON s.pk = c.slot_pk
+WHERE n.tenant_pk = ?1 AND n.name = ?2 AND s.scope_pk = ?3
+  AND c.asserts = 1 AND c.ended_position = 4611686018427387904
+ORDER BY c.position, c.ordinal
+
+-- name: slot
+SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+FROM slots s
+WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate = ?4 AND s.language = ?5
+
+-- name: slots_of
+SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+FROM slots s
+WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate >= ?4 AND s.predicate <= ?5
+ORDER BY s.predicate, s.language
+
+-- name: slots_after
+SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+FROM slots s
+WHERE s.scope_pk = ?1 AND (s.subject_position, s.subject_ordinal, s.predicate, s.language) > (?2, ?3, ?4, ?5)
+ORDER BY s.subject_position, s.subject_ordinal, s.predicate, s.language LIMIT ?6
+
+-- name: slots_of_predicate_after
+SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+FROM slots s INDEXED BY slots_by_predicate
+WHERE s.scope_pk = ?1 AND s.predicate = ?7
+  AND (s.subject_position, s.subject_ordinal, s.predicate, s.language) > (?2, ?3, ?4, ?5)
+ORDER BY s.subject_position, s.subject_ordinal, s.predicate, s.language LIMIT ?6
+
+-- name: events_after
+SELECT pk, position, recorded_at, kind, principal, restated, previous, digest FROM events
+WHERE tenant_pk = ?1 AND position > ?2 ORDER BY position LIMIT ?3
+
+-- name: payloads_of_event
+SELECT subject_position, subject_ordinal, digest, restated, salt, body FROM payloads WHERE event_pk = ?1 ORDER BY place
+
+-- name: answered
+SELECT request, receipt FROM answers WHERE tenant = ?1 AND principal = ?2 AND key = ?3
+
+-- name: window_span
+-- From the start of the ?4th current version that begins before ?2 to that of the ?4th that begins after ?3.
+SELECT
+  (SELECT v.valid_from FROM versions v INDEXED BY versions_current
+   WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.valid_from < ?2
+   ORDER BY v.valid_from DESC LIMIT 1 OFFSET ?4 - 1),
+  (SELECT v.valid_from FROM versions v INDEXED BY versions_current
+   WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.valid_from > ?3
+   ORDER BY v.valid_from LIMIT 1 OFFSET ?4 - 1)
+
+-- name: window_span_of_value
+SELECT
+  (SELECT v.valid_from FROM versions v INDEXED BY versions_current_value
+   WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.value_key = ?5 AND v.valid_from < ?2
+   ORDER BY v.valid_from DESC LIMIT 1 OFFSET ?4 - 1),
+  (SELECT v.valid_from FROM versions v INDEXED BY versions_current_value
+   WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.value_key = ?5 AND v.valid_from > ?3
+   ORDER BY v.valid_from LIMIT 1 OFFSET ?4 - 1)
+
+-- name: window
+-- Current versions of slot ?1 that meet [?2, ?3); ?4 says whether the slot is functional, as in `state_now`.
+SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
+  v.valid_from, v.valid_to, v.recorded_from, v.recorded_to
+FROM versions v INDEXED BY versions_current
+WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.valid_from < ?3 AND v.valid_to > ?2
+  AND v.valid_from >= CASE ?4 WHEN 1 THEN coalesce(
+    (SELECT CASE WHEN c.valid_to > ?2 THEN c.valid_from ELSE c.valid_to END
+     FROM versions c INDEXED BY versions_current
+     WHERE c.slot_pk = ?1 AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?2 AND c.certain = 1
+     ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
+ORDER BY v.valid_from, v.recorded_from, v.ordinal
+
+-- name: window_of_value
+-- Versions of one value are disjoint: of those that began before ?2 only the last can reach beyond it.
+SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
+  v.valid_from, v.valid_to, v.recorded_from, v.recorded_to
+FROM versions v INDEXED BY versions_current_value
+WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.value_key = ?4
+  AND v.valid_from < ?3 AND v.valid_to > ?2
+  AND v.valid_from >= coalesce(
+    (SELECT c.valid_from FROM versions c INDEXED BY versions_current_value
+     WHERE c.slot_pk = ?1 AND c.recorded_to = 4611686018427387904 AND c.value_key = ?4 AND c.valid_from <= ?2
+     ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904)
+ORDER BY v.valid_from, v.recorded_from, v.ordinal
+
+-- name: extents_of_version
+SELECT e.valid_from, e.valid_to, c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
+FROM extents e
+JOIN claims c ON c.tenant_pk = ?1 AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
+WHERE e.slot_pk = ?2 AND e.value_key = ?3 AND e.valid_from >= ?4 AND e.valid_from < ?5
+  AND e.recorded_to = 4611686018427387904
+
+-- name: extents_of_slot
+SELECT e.valid_from, e.valid_to, c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
+FROM extents e
+JOIN claims c ON c.tenant_pk = ?1 AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
+WHERE e.slot_pk = ?2 AND e.value_key >= ?3 AND e.value_key <= ?4 AND e.recorded_to = 4611686018427387904
+
+-- name: entries
+SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
+FROM claims c INDEXED BY claims_by_slot
+WHERE c.slot_pk = ?1 AND c.ended_position = 4611686018427387904
+ORDER BY c.observed_at, c.position, c.ordinal
+
+-- name: support_now
+SELECT recorded_from, sources, occurrences, doubt FROM support
+WHERE slot_pk = ?1 AND value_key = ?2 ORDER BY recorded_from DESC LIMIT 1
+
+-- name: voice_of_root
+SELECT max(c.confidence) FROM claims c INDEXED BY claims_voices
+WHERE c.slot_pk = ?1 AND c.value_key = ?2 AND c.asserts = 1 AND c.ended_position = 4611686018427387904
+  AND c.root_pk = (SELECT pk FROM names WHERE tenant_pk = ?3 AND name = ?4)
+
+-- name: claims_of_episode_for
+SELECT c.position, c.ordinal FROM claims c INDEXED BY claims_by_episode
+WHERE c.episode_pk = (SELECT pk FROM episodes WHERE tenant_pk = ?1 AND episode = ?2)
+  AND c.slot_pk = ?3 AND c.value_key = ?4 AND c.asserts = 1 AND c.ended_position = 4611686018427387904
+ORDER BY c.position, c.ordinal LIMIT ?5
+
+-- name: episode
+SELECT source.name, p.observed_at, root.name
+FROM episodes p JOIN names source ON source.pk = p.source_pk JOIN names root ON root.pk = p.root_pk
+WHERE p.tenant_pk = ?1 AND p.episode = ?2
+
+-- name: payloads_about
+SELECT e.position, y.digest, y.restated, y.salt, y.body
+FROM payloads y INDEXED BY payloads_by_subject JOIN events e ON e.pk = y.event_pk
+WHERE y.tenant_pk = ?1 AND y.subject_position = ?2 AND y.subject_ordinal = ?3 AND y.body IS NOT NULL
+ORDER BY e.position
+
+-- name: put_migration
+INSERT INTO migrations (version) VALUES (?1)
+
+-- name: put_tenant
+INSERT INTO tenants (tenant, ledger, position, recorded_at, digest, erasures, schema_version)
+VALUES (?1, ?2, 0, -4611686018427387904, zeroblob(32), 0, 0) ON CONFLICT (tenant) DO UPDATE SET tenant = tenant
+RETURNING pk
+
+-- name: advance_tenant
+UPDATE tenants SET position = ?2, recorded_at = ?3, digest = ?4, erasures = erasures + ?5,
+  schema_version = coalesce(?6, schema_version)
+WHERE pk = ?1
+
+-- name: put_scope
+INSERT INTO scopes (tenant_pk, namespace, purpose) VALUES (?1, ?2, ?3)
+ON CONFLICT (tenant_pk, namespace, purpose) DO UPDATE SET purpose = purpose RETURNING pk
+
+-- name: put_schema
+INSERT INTO schemas (tenant_pk, position, version, document) VALUES (?1, ?2, ?3, ?4)
+
+-- name: slots_to_erase
+SELECT pk FROM slots
+WHERE scope_pk = ?1 AND subject_position = ?2 AND subject_ordinal = ?3 AND predicate >= ?4 AND predicate <= ?5
+
+-- name: erase_claims
+DELETE FROM claims WHERE slot_pk = ?1 AND (?2 IS NULL OR value_key = ?2)
+
+-- name: erase_versions
+DELETE FROM versions WHERE slot_pk = ?1 AND (?2 IS NULL OR value_key = ?2)
+
+-- name: erase_extents
+DELETE FROM extents WHERE slot_pk = ?1 AND (?2 IS NULL OR value_key = ?2)
+
+-- name: erase_support
+DELETE FROM support WHERE slot_pk = ?1 AND (?2 IS NULL OR value_key = ?2)
+
+-- name: erase_slot
+DELETE FROM slots WHERE pk = ?1
+
+-- name: erase_entity
+DELETE FROM entities WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
+  AND NOT EXISTS (SELECT 1 FROM scopes c JOIN slots s ON s.scope_pk = c.pk
+    WHERE c.tenant_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3)
+
+-- name: put_entity
+INSERT INTO entities (tenant_pk, namespace, position, ordinal, key) VALUES (?1, ?2, ?3, ?4, ?5)
+
+-- name: put_name
+INSERT INTO names (tenant_pk, name) VALUES (?1, ?2)
+ON CONFLICT (tenant_pk, name) DO UPDATE SET name = name RETURNING pk
+
+-- name: put_episode
+INSERT INTO episodes (tenant_pk, episode, source_pk, root_pk, observed_at) VALUES (?1, ?2, ?3, ?4, ?5)
+
+-- name: episode_pk
+SELECT pk FROM episodes WHERE tenant_pk = ?1 AND episode = ?2
+
+-- name: put_slot
+INSERT INTO slots (scope_pk, subject_position, subject_ordinal, predicate, language,
+  version, last_observed, last_position, last_ordinal, functional, plain)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+ON CONFLICT (scope_pk, subject_position, subject_ordinal, predicate, language) DO UPDATE SET
+  version = excluded.version, last_observed = excluded.last_observed, last_position = excluded.last_position,
+  last_ordinal = excluded.last_ordinal, functional = excluded.functional, plain = excluded.plain
+RETURNING pk
+
+-- name: put_claim
+INSERT INTO claims (tenant_pk, position, ordinal, observed_at, asserts, value_key, functional,
+  start_kind, start_lo, start_hi, end_kind, end_lo, end_hi,
+  slot_pk, value_type, value_text, value_qualifier, stated_from, stated_to, zone, semantics,
+  observed_stated, source_pk, episode_pk, root_pk, confidence, schema_version, principal_pk, recorded_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: end_claim
+UPDATE claims SET ended_state = ?4, ended_reason = ?5, ended_position = ?6, ended_at = ?7,
+  successor_position = ?8, successor_ordinal = ?9
+WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
+
+-- name: close_version
+UPDATE versions SET recorded_to = ?4 WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
+
+-- name: put_version
+INSERT INTO versions (tenant_pk, scope_pk, slot_pk, position, ordinal, value_type, value_text, value_qualifier, value_key,
+  certain, valid_from, valid_to, recorded_from, recorded_to)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: hide_extent
+UPDATE extents SET recorded_to = ?7
+WHERE slot_pk = ?1 AND value_key = ?2 AND valid_from = ?3 AND claim_position = ?4 AND claim_ordinal = ?5
+  AND valid_to = ?6 AND recorded_to = 4611686018427387904
+
+-- name: show_extent
+INSERT INTO extents (slot_pk, value_key, valid_from, claim_position, claim_ordinal, valid_to, recorded_from, recorded_to)
+VALUES (?, ?, ?, ?, ?, ?, ?, 4611686018427387904)
+
+-- name: put_support
+INSERT INTO support (slot_pk, value_key, recorded_from, sources, occurrences, doubt) VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: put_event
+INSERT INTO events (tenant_pk, position, recorded_at, kind, principal, restated, previous, digest)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING pk
+
+-- name: put_payload
+INSERT INTO payloads (event_pk, place, tenant_pk, subject_position, subject_ordinal, digest, restated, salt, body)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: restate_payload
+UPDATE payloads SET restated = ?5, salt = ?6, body = ?7
+WHERE event_pk = (SELECT pk FROM events WHERE tenant_pk = ?1 AND position = ?2)
+  AND subject_position IS ?3 AND subject_ordinal IS ?4
+
+-- name: put_answer
+INSERT INTO answers (tenant, principal, key, request, receipt, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (tenant, principal, key) DO UPDATE SET
+  request = excluded.request, receipt = excluded.receipt, until = excluded.until
+
+-- name: forget_answers
+DELETE FROM answers WHERE tenant = ?1 AND until < ?2
+
+-- name: ledger_schemas
+SELECT document FROM schemas WHERE tenant_pk = ?1 ORDER BY version, position
+
+-- name: ledger_entities
+SELECT namespace, position, ordinal, key FROM entities WHERE tenant_pk = ?1 ORDER BY position, ordinal
+
+-- name: ledger_episodes
+SELECT p.episode, source.name, p.observed_at, root.name
+FROM episodes p JOIN names source ON source.pk = p.source_pk JOIN names root ON root.pk = p.root_pk
+WHERE p.tenant_pk = ?1 ORDER BY p.episode
+
+-- name: ledger_claims
+SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
+  s.subject_position, s.subject_ordinal, s.predicate, s.language, c.value_type, c.value_text, c.value_qualifier,
+  c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, source.name, p.episode, root.name, c.confidence,
+  c.schema_version, principal.name, c.recorded_at,
+  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal,
+  o.namespace, o.purpose
+FROM claims c
+JOIN slots s ON s.pk = c.slot_pk
+JOIN scopes o ON o.pk = s.scope_pk
+JOIN names source ON source.pk = c.source_pk
+JOIN names root ON root.pk = c.root_pk
+JOIN names principal ON principal.pk = c.principal_pk
+LEFT JOIN episodes p ON p.pk = c.episode_pk
+WHERE c.tenant_pk = ?1 AND c.ended_position <= ?2 ORDER BY c.position, c.ordinal
+
+-- name: ledger_versions
+SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
+  v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
+  s.subject_position, s.subject_ordinal, s.predicate, s.language, o.namespace, o.purpose
+FROM versions v JOIN slots s ON s.pk = v.slot_pk JOIN scopes o ON o.pk = v.scope_pk
+WHERE v.tenant_pk = ?1 ORDER BY v.position, v.ordinal
+
+-- name: ledger_support
+SELECT u.value_key, u.recorded_from, u.sources, u.occurrences, u.doubt,
+  s.subject_position, s.subject_ordinal, s.predicate, s.language, o.namespace, o.purpose
+FROM scopes o JOIN slots s ON s.scope_pk = o.pk JOIN support u ON u.slot_pk = s.pk
+WHERE o.tenant_pk = ?1
+ORDER BY u.recorded_from, o.namespace, o.purpose, s.subject_position, s.subject_ordinal, s.predicate, s.language,
+  u.value_key

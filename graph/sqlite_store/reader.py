@@ -1,0 +1,124 @@
+"""One consistent snapshot of one scope: the store's `Reader`."""
+
+import json
+from collections.abc import Sequence
+
+from graph.ports import Answered
+from graph.ports import Reader as ReaderPort
+from graph.sqlite_store import codec
+from graph.sqlite_store.claims import ClaimReads
+from graph.sqlite_store.connection import Row
+from graph.sqlite_store.facts import FactReads
+from ontology.claims import Entity
+from ontology.events import Event, Kind, Payload
+from ontology.facts import AsOf
+from ontology.ids import ENTITY, EntityId, Place, entity_id
+from ontology.schema import Schema
+from ontology.schema_document import schema_from_document
+from ontology.values import Value, ValueType, entity_value, value_key
+
+_BATCH = 500
+
+
+class SqliteReader(FactReads, ClaimReads):
+    """What may be asked of a snapshot."""
+
+    __slots__ = ()
+
+    def schema(self) -> Schema | None:
+        row = self._connection.one("newest_schema", (self._tenant_pk,))
+        return None if row is None else schema_from_document(json.loads(row[0]))
+
+    # ---- entities
+
+    def entities_by_key(self, keys: Sequence[str]) -> dict[str, Entity]:
+        rows = (self._connection.one("entity_by_key", (self._tenant_pk, self._scope.namespace, key)) for key in keys)
+        return {row[2]: self._entity(row) for row in rows if row is not None}
+
+    def entities_by_id(self, ids: Sequence[EntityId]) -> dict[EntityId, Entity]:
+        places = ((id, codec.place(id, ENTITY, self._ledger)) for id in ids)
+        found = ((id, self._entity_at(*place)) for id, place in places if place is not None)
+        return {id: entity for id, entity in found if entity is not None}
+
+    def list_entities(
+        self, as_of: AsOf, *, type: str | None, name: str | None, limit: int, after: EntityId | None
+    ) -> list[Entity]:
+        place = (-1, -1) if after is None else codec.place(after, ENTITY, self._ledger) or (-1, -1)
+        found: list[Entity] = []
+        while len(found) < limit:
+            rows = self._candidates(as_of, type, name, place)
+            found += [self._entity(row) for row in rows if self._fits(row, as_of, type, name)]
+            if len(rows) < _BATCH:
+                break
+            place = rows[-1][0], rows[-1][1]
+        return found[:limit]
+
+    # ---- the journal, and what was answered before
+
+    def events(self, *, after: int, limit: int) -> list[tuple[Event, tuple[Payload, ...]]]:
+        return [self._event(row) for row in self._connection.all("events_after", (self._tenant_pk, after, limit))]
+
+    def answered(self, principal: str, key: str) -> Answered | None:
+        row = self._connection.one("answered", (self._scope.tenant, principal, key))
+        return None if row is None else Answered(request=row[0], receipt=row[1])
+
+    # ---- what these are made of
+
+    def _entity(self, row: Row) -> Entity:
+        return codec.entity(self._ledger, self._scope.namespace, row)
+
+    def _entity_at(self, position: int, ordinal: int) -> Entity | None:
+        row = self._connection.one("entity_by_id", (self._tenant_pk, position, ordinal, self._scope.namespace))
+        return None if row is None else self._entity(row)
+
+    def _candidates(self, as_of: AsOf, type: str | None, name: str | None, after: tuple[int, int]) -> list[Row]:
+        """The next entities, in order, that can be in the list: those of the name, else of the type, else all."""
+        if name is None and type is None:
+            return self._connection.all("entities_after", (self._tenant_pk, self._scope.namespace, *after, _BATCH))
+        text, predicates = (type, ("type", "type")) if name is None else (name, ("name", "alias"))
+        parameters = (
+            self._tenant_pk, self._scope_pk, _text_key(text or ""), *predicates,
+            as_of.valid_at, as_of.known_at, *after, _BATCH,
+        )  # fmt: skip
+        return self._connection.all("subjects_holding", parameters)
+
+    def _fits(self, row: Row, as_of: AsOf, type: str | None, name: str | None) -> bool:
+        """Whether a candidate shows in this scope and has the type that `_candidates` did not look at."""
+        instants = (as_of.valid_at, as_of.known_at)
+        subject = (self._scope_pk, row[0], row[1])
+        if name is not None:
+            if type is None:
+                return True
+            return self._connection.one("is_held", (*subject, "type", _text_key(type), *instants)) is not None
+        if type is not None or self._connection.one("is_subject", (*subject, *instants)) is not None:
+            return True
+        pointed = value_key(entity_value(entity_id(Place(self._ledger, row[0], row[1]))))
+        return self._connection.one("is_value", (self._scope_pk, pointed, *instants)) is not None
+
+    def _event(self, row: Row) -> tuple[Event, tuple[Payload, ...]]:
+        pk, position, recorded_at, kind, principal, restated, previous, digest = row
+        rows = self._connection.all("payloads_of_event", (pk,))
+        subjects = [codec.subject(self._ledger, each[0], each[1]) for each in rows]
+        event = Event(
+            position=position,
+            recorded_at=recorded_at,
+            kind=Kind(kind),
+            principal=principal,
+            digests=tuple((subject, each[2]) for subject, each in zip(subjects, rows, strict=True)),
+            restated=tuple((at, subject, bytes.fromhex(text)) for at, subject, text in json.loads(restated)),
+            previous=previous,
+            digest=digest,
+        )
+        payloads = (
+            Payload(subject=subject, salt=each[4], body=each[5], digest=each[3] or each[2])
+            for subject, each in zip(subjects, rows, strict=True)
+            if each[5] is not None
+        )
+        return event, tuple(payloads)
+
+
+def _text_key(text: str) -> bytes:
+    return value_key(Value(type=ValueType.TEXT, text=text, qualifier=""))
+
+
+_conforms: type[ReaderPort] = SqliteReader

@@ -1,0 +1,143 @@
+"""A reader under the write lock: what a writer reads of a slot before it decides, and the one commit at the end."""
+
+from collections.abc import Sequence
+
+from graph.ports import Answered, Window
+from graph.ports import Transaction as TransactionPort
+from graph.sqlite_store import codec
+from graph.sqlite_store.applying import Applying
+from graph.sqlite_store.connection import Connection, Row
+from graph.sqlite_store.reader import SqliteReader
+from graph.sqlite_store.snapshot import FIRST_KEY, LAST_KEY
+from ontology.claims import Episode, Source, Told
+from ontology.entries import Entry
+from ontology.events import Commit, Payload
+from ontology.facts import FactVersion, Slot, Support
+from ontology.ids import ENTITY, ClaimId, EntityId, EpisodeId, Ledger, Place, claim_id
+from ontology.instants import OPEN_END, OPEN_START, Instant
+from ontology.intervals import Interval
+from ontology.line import Extent
+from ontology.scope import Scope
+from ontology.values import ValueKey
+
+_EXTENTS_AT_ONCE = 16
+"""From so many versions on, the extents of the whole slot are read at once."""
+_ALL = 2**62
+
+
+class SqliteTransaction(SqliteReader):
+    """What a writer may ask and do; whoever made it commits or rolls back."""
+
+    __slots__ = ("erased",)
+
+    def __init__(self, connection: Connection, scope: Scope) -> None:
+        super().__init__(connection, scope)
+        self.erased = False
+        """Whether its commit erased something, so that the file should be scrubbed after it."""
+
+    def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
+        row = self._slot_row(slot)
+        if row is None:
+            return Window(span=Interval(OPEN_START, OPEN_END), versions=(), extents=(), claims={})
+        span = Interval(OPEN_START, OPEN_END) if margin is None else self._span(row[0], value, around, margin)
+        if value is None:
+            rows = self._connection.all("window", (row[0], span.start, span.end, row[9]))
+        else:
+            rows = self._connection.all("window_of_value", (row[0], span.start, span.end, value))
+        versions = [codec.version(self._ledger, slot, each) for each in rows]
+        return self._with_extents(span, versions, self._extents(row[0], value, rows))
+
+    def entries(self, slot: Slot) -> list[tuple[Entry, ClaimId]]:
+        row = self._slot_row(slot)
+        found = [] if row is None else map(codec.entry, self._connection.all("entries", (row[0],)))
+        return [(entry, self._claim_id(entry)) for entry in found]
+
+    def support_now(self, slot: Slot, values: Sequence[ValueKey]) -> dict[ValueKey, Support]:
+        row = self._slot_row(slot)
+        if row is None:
+            return {}
+        rows = ((value, self._connection.one("support_now", (row[0], value))) for value in values)
+        return {value: codec.support(slot, value, held, held[0]) for value, held in rows if held is not None}
+
+    def voice(self, slot: Slot, value: ValueKey, root: str, episode: EpisodeId | None) -> tuple[float | None, bool]:
+        row = self._slot_row(slot)
+        if row is None:
+            return None, False
+        heard = self._connection.one("voice_of_root", (row[0], value, self._tenant_pk, root))
+        cited = episode is not None and bool(self._of_episode(row, value, episode, 1))
+        return None if heard is None else heard[0], cited
+
+    def repeated(self, slot: Slot, value: ValueKey, episode: EpisodeId) -> list[Told]:
+        row = self._slot_row(slot)
+        return [] if row is None else self._tell(self._of_episode(row, value, episode, _ALL))
+
+    def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]:
+        rows = ((id, self._connection.one("episode", (self._tenant_pk, id))) for id in ids)
+        return {
+            id: Episode(id=id, source=Source(row[0]), observed_at=row[1], root=row[2])
+            for id, row in rows
+            if row is not None
+        }
+
+    def payloads_about(self, subject: EntityId) -> list[tuple[int, Payload]]:
+        place = codec.place(subject, ENTITY, self._ledger)
+        rows = [] if place is None else self._connection.all("payloads_about", (self._tenant_pk, *place))
+        return [
+            (position, Payload(subject=subject, salt=salt, body=body, digest=restated or digest))
+            for position, digest, restated, salt, body in rows
+        ]
+
+    def apply(self, commit: Commit, *, ledger: Ledger) -> None:
+        Applying(self._connection, self._scope, self._head.ledger or ledger).apply(commit)
+        self.erased = bool(commit.changes.erasures)
+
+    def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
+        row = (self._scope.tenant, principal, key, answered.request, answered.receipt, until)
+        self._connection.all("put_answer", row)
+
+    def forget_keys(self, before: Instant) -> None:
+        self._connection.all("forget_answers", (self._scope.tenant, before))
+
+    # ---- what these are made of
+
+    def _span(self, slot_pk: int, value: ValueKey | None, around: Interval, margin: int) -> Interval:
+        parameters = (slot_pk, around.start, around.end, max(margin, 1))
+        if value is None:
+            found = self._connection.all("window_span", parameters)
+        else:
+            found = self._connection.all("window_span_of_value", (*parameters, value))
+        start, end = found[0]
+        return Interval(OPEN_START if start is None else start, OPEN_END if end is None else end)
+
+    def _extents(self, slot_pk: int, value: ValueKey | None, versions: Sequence[Row]) -> list[Row]:
+        """The rows of the extents inside these versions."""
+        if len(versions) > _EXTENTS_AT_ONCE:
+            low, high = (FIRST_KEY, LAST_KEY) if value is None else (value, value)
+            return self._connection.all("extents_of_slot", (self._tenant_pk, slot_pk, low, high))
+        return [
+            extent
+            for row in versions
+            for extent in self._connection.all("extents_of_version", (self._tenant_pk, slot_pk, row[5], row[7], row[8]))
+        ]
+
+    def _with_extents(self, span: Interval, versions: Sequence[FactVersion], rows: Sequence[Row]) -> Window:
+        entries: dict[tuple[int, int], Entry] = {}
+        extents = []
+        for row in rows:
+            if row[0] >= span.end or row[1] <= span.start:
+                continue
+            key = row[2], row[3]
+            if key not in entries:
+                entries[key] = codec.entry(row[2:14])
+            extents.append(Extent(entries[key], row[0], row[1]))
+        claims = {key: self._claim_id(entry) for key, entry in entries.items()}
+        return Window(span=span, versions=versions, extents=extents, claims=claims)
+
+    def _of_episode(self, row: Row, value: ValueKey, episode: EpisodeId, limit: int) -> list[Row]:
+        return self._connection.all("claims_of_episode_for", (self._tenant_pk, episode, row[0], value, limit))
+
+    def _claim_id(self, entry: Entry) -> ClaimId:
+        return claim_id(Place(self._ledger, entry.position, entry.ordinal))
+
+
+_conforms: type[TransactionPort] = SqliteTransaction
