@@ -14,7 +14,7 @@ from ontology.facts import FactVersion
 from ontology.ids import EntityId, FactId
 from ontology.instants import Instant
 from ontology.intervals import Interval
-from ontology.values import Value, ValueKey, ValueType, entity_value, value_key
+from ontology.values import Value, ValueType, entity_value, value_key
 
 Milliseconds = Callable[[], float]
 """A clock that only ever goes forward; where it begins does not matter."""
@@ -68,7 +68,8 @@ def paths(
 
     A path holds where all of its edges do, at one `known_at`; what holds nowhere is left while walking. Several
     versions of one edge make one row, joined where they touch. With `valid_at`, the rows that hold then, whole.
-    Values that are no entities end a path. Depth first, neighbours in the order of nodes.
+    From a value that is no entity a path only goes on backwards, to who else has it. Depth first, neighbours in the
+    order of nodes.
     """
     walk = _PathWalk(reader, known_at, valid_at, budget, clock)
     walk.follow((start,), list(steps), [_Stretch(ALWAYS, ())])
@@ -95,7 +96,7 @@ class _PathWalk:
         self._deadline = clock() + budget.milliseconds
         self._edges_left = budget.edges
         self._found = 0
-        self._neighbours: dict[tuple[EntityId, Step], dict[Node, list[FactVersion]]] = {}
+        self._neighbours: dict[tuple[Node, Step], dict[Node, list[FactVersion]]] = {}
         self.rows: list[PathRow] = []
         self.cut_by: dict[str, None] = {}
 
@@ -104,10 +105,7 @@ class _PathWalk:
         if not steps:
             self._give(nodes, stretches)
             return
-        here = nodes[-1]
-        if isinstance(here, Value):
-            return
-        for there, versions in self._around(here, steps[0]).items():
+        for there, versions in self._around(nodes[-1], steps[0]).items():
             if self._spent():
                 return
             shared = _shared(stretches, versions) if there not in nodes else []
@@ -122,12 +120,19 @@ class _PathWalk:
             self._found += 1
             self.rows += rows
 
-    def _around(self, node: EntityId, step: Step) -> dict[Node, list[FactVersion]]:
+    def _around(self, node: Node, step: Step) -> dict[Node, list[FactVersion]]:
         """The neighbours of a node in the order of nodes, each with the versions of the edge by valid time."""
         known = self._neighbours.get((node, step))
         if known is not None:
             return known
-        asked: Asked = OfValue(_key(node), step.predicate) if step.inverse else OfSubject(node, step.predicate)
+        asked: Asked
+        if step.inverse:
+            value = node if isinstance(node, Value) else entity_value(node)
+            asked = OfValue(value_key(value), step.predicate)
+        elif isinstance(node, Value):
+            return {}
+        else:
+            asked = OfSubject(node, step.predicate)
         versions, cut = read_history(
             self._reader, asked, self._known_at, ALWAYS, certain=False, ceiling=self._edges_left
         )  # fmt: skip
@@ -186,10 +191,6 @@ def _rows(nodes: tuple[Node, ...], stretches: Sequence[_Stretch]) -> list[PathRo
 
 def _holds(row: PathRow, instant: Instant) -> bool:
     return row.valid_from <= instant < row.valid_to
-
-
-def _key(node: EntityId) -> ValueKey:
-    return value_key(entity_value(node))
 
 
 def _node(value: Value) -> Node:
