@@ -1,0 +1,110 @@
+"""What happens to every request before and after its endpoint: its id, its principal, its body, its failure.
+
+One ASGI middleware, written by hand: the usual base class costs more than a look-up in memory does.
+"""
+
+import logging
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.auth import Authenticate, ForeignOrigin, Headers
+from api.limits import too_large
+from api.problems import DEFECT, error_response, problem_response
+from ontology.errors import Incorrect, VigenciaError
+
+PRINCIPAL: Final = "vigencia.principal"
+REQUEST_ID: Final = "vigencia.request_id"
+HEADERS: Final = "vigencia.headers"
+BODY: Final = "vigencia.body"
+"""Under which names of the ASGI scope an endpoint finds them."""
+
+_PUBLIC: Final = ("/healthz", "/readyz", "/openapi.json", "/problems")
+_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "DELETE"})
+
+log = logging.getLogger("vigencia.api.edge")
+
+
+class Edge:
+    """Everything around the application. Nothing that an endpoint raises goes past it."""
+
+    def __init__(self, app: ASGIApp, *, authenticate: Authenticate, body_bytes_max: int) -> None:
+        self.app = app
+        self.authenticate = authenticate
+        self.body_bytes_max = body_bytes_max
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers: Headers = dict(scope["headers"])
+        request_id = _request_id(headers)
+        started = False
+
+        async def marked(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                MutableHeaders(scope=message)["Request-Id"] = request_id
+            await send(message)
+
+        scope[REQUEST_ID] = request_id
+        scope[HEADERS] = headers
+        try:
+            if not scope["path"].startswith(_PUBLIC):
+                client = scope["client"][0] if scope.get("client") else None
+                caller = self.authenticate(client, headers)
+                if isinstance(caller, ForeignOrigin):
+                    refusal = problem_response("foreign-origin", caller.detail, request_id=request_id)
+                    await refusal(scope, receive, marked)
+                    return
+                scope[PRINCIPAL] = caller
+            if scope["method"] not in _BODILESS:
+                scope[BODY] = await self._body(headers, receive)
+            await self.app(scope, receive, marked)
+        except VigenciaError as exc:
+            if exc.slug == "internal":
+                log.error("request %s failed", request_id, exc_info=exc)
+            if started:
+                raise
+            await error_response(exc, request_id=request_id)(scope, receive, marked)
+        except Exception:
+            log.exception("request %s failed", request_id)
+            if started:
+                raise
+            await problem_response("internal", DEFECT, request_id=request_id)(scope, receive, marked)
+
+    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+        """The whole body. Raises `TooLarge`, for a body that is a little too long only when all of it has come."""
+        declared = headers.get(b"content-length", b"")
+        drained_max = 2 * self.body_bytes_max
+        if declared.isdigit() and int(declared[:19]) > drained_max:
+            raise too_large(self.body_bytes_max)
+        parts: list[bytes] = []
+        size, more = 0, True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise Incorrect("the body ended before it was complete", remedy="send it again")
+            part = message.get("body", b"")
+            size += len(part)
+            if size > drained_max:
+                raise too_large(self.body_bytes_max)
+            if size <= self.body_bytes_max:
+                parts.append(part)
+            more = message.get("more_body", False)
+        if size > self.body_bytes_max:
+            raise too_large(self.body_bytes_max)
+        return b"".join(parts)
+
+
+def _request_id(headers: Mapping[bytes, bytes]) -> str:
+    given = headers.get(b"request-id")
+    if given is not None and _REQUEST_ID.fullmatch(given):
+        return given.decode("ascii")
+    return f"req_{secrets.token_hex(8)}"

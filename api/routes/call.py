@@ -1,0 +1,132 @@
+"""One request as an endpoint sees it: who asks, for which scope, with which body."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pydantic import BaseModel
+from starlette.requests import Request
+
+from api.auth import Headers, Principal
+from api.edge import BODY, HEADERS, PRINCIPAL, REQUEST_ID
+from api.limits import check_content_type, read_json
+from api.routes.schemas import Schemas
+from api.wire.violations import validated
+from ontology.errors import Incorrect, PreconditionRequired, Violation, shown
+from ontology.scope import Scope, scope_of
+
+if TYPE_CHECKING:
+    from api.wiring import Services
+
+M = TypeVar("M", bound=BaseModel)
+
+_scope = lru_cache(maxsize=1024)(scope_of)
+_TAG: Final = re.compile(r'\s*(?P<tag>(?:W/)?"[^"]*")\s*(?:,|$)')
+
+
+class Call:
+    """One request. Nothing of it is read before an endpoint asks."""
+
+    __slots__ = ("_request", "schemas", "services")
+
+    def __init__(self, services: "Services", schemas: Schemas, request: Request) -> None:
+        self.services = services
+        self.schemas = schemas
+        self._request = request
+
+    @property
+    def principal(self) -> Principal:
+        principal: Principal = self._request.scope[PRINCIPAL]
+        return principal
+
+    @property
+    def request_id(self) -> str:
+        return str(self._request.scope[REQUEST_ID])
+
+    @property
+    def path(self) -> str:
+        return str(self._request.scope["path"])
+
+    @property
+    def method(self) -> str:
+        return str(self._request.scope["method"])
+
+    @property
+    def query_string(self) -> bytes:
+        raw: bytes = self._request.scope["query_string"]
+        return raw
+
+    def part(self, name: str) -> str:
+        """A part of the path, such as an id."""
+        return str(self._request.scope["path_params"][name])
+
+    def header(self, name: bytes) -> str | None:
+        headers: Headers = self._request.scope[HEADERS]
+        given = headers.get(name)
+        return None if given is None else given.decode("latin-1")
+
+    @property
+    def raw_body(self) -> bytes:
+        raw: bytes = self._request.scope.get(BODY, b"")
+        return raw
+
+    def scope(self, namespace: str, purpose: str) -> Scope:
+        """The scope with these names in the caller's tenant; raises `Incorrect` for what is no name."""
+        return _scope(self.principal.tenant, namespace, purpose)
+
+    def body(self, model: type[M], *, optional: bool = False) -> M:
+        """The body as a model of this kind; an `optional` one may be empty.
+
+        Raises `Unsupported` where it is not JSON by its content type, else as `read_json` and `validated` do.
+        """
+        if optional and not self.raw_body:
+            return validated(model, {}, "the body")
+        check_content_type((self.header(b"content-type") or "").encode("latin-1"))
+        return validated(model, read_json(self.raw_body), "the body")
+
+    def idempotency_key(self, operation_id: str | None) -> str | None:
+        """The key under which a retry is known, from the header or from the body.
+
+        Raises `Incorrect` where the two differ.
+        """
+        given = self.header(b"idempotency-key")
+        if given is not None and len(given) > 1 and given[0] == given[-1] == '"':
+            given = given[1:-1]
+        if given is not None and operation_id is not None and given != operation_id:
+            detail = (
+                f"the header Idempotency-Key {shown(given)} and operation_id {shown(operation_id)} differ; give one"
+            )
+            violation = Violation(pointer="/operation_id", code="too_many", detail=detail)
+            raise Incorrect(detail, violations=(violation,))
+        return operation_id if given is None else given
+
+    @property
+    def preferences(self) -> Mapping[str, str]:
+        """The preferences of the caller (RFC 7240), such as `return` with `minimal`."""
+        given = self.header(b"prefer") or ""
+        pairs = (part.split(";")[0].partition("=") for part in given.split(","))
+        return {name.strip().lower(): value.strip().strip('"').lower() for name, _, value in pairs if name.strip()}
+
+    def if_match(self) -> list[str] | None:
+        """The entity tags of `If-Match`, `None` without that header.
+
+        Raises `PreconditionRequired` for `*`, which names no version.
+        """
+        given = self.header(b"if-match")
+        if given is None:
+            return None
+        if given.strip() == "*":
+            raise PreconditionRequired("'If-Match: *' names no version; send the ETag of what you have read")
+        return _tags(given)
+
+    def matches(self, tag: str) -> bool:
+        """Whether the caller has the answer with this tag already (`If-None-Match`, compared weakly)."""
+        given = self.header(b"if-none-match")
+        if given is None:
+            return False
+        return given.strip() == "*" or tag in [each.removeprefix("W/") for each in _tags(given)]
+
+
+def _tags(header: str) -> list[str]:
+    return [match["tag"] for match in _TAG.finditer(header)]

@@ -1,0 +1,171 @@
+"""Things, and the walks from one to others."""
+
+import time
+from typing import Final
+
+from starlette.responses import Response
+
+from api.routes.call import Call
+from api.routes.reading import Question, answered, ask, facts_answer, paged, reading, subject_of
+from api.routes.routing import LISTED, READ, Routes
+from api.routes.state import order_of
+from api.wire import answers, rendering
+from api.wire.queries import EntitiesQuery, FactsQuery, NeighbourhoodQuery, PathsQuery, WalkQuery
+from api.wire.rendering import Names, Wire
+from graph.expansion import PathBudget, PathRow, Step, paths
+from graph.neighbourhood import Budget, neighbourhood
+from graph.ports import Page, Reader
+from ontology.claims import Entity
+from ontology.errors import JSON, Incorrect, NotFound, Violation, shown
+from ontology.facts import AsOf
+from ontology.ids import EntityId
+from ontology.schema import check_predicate_name
+from ontology.values import Value, entity_value, value_key
+
+STEPS_MAX: Final = 6
+PATH_EDGES_MAX: Final = 5_000
+WALK_MILLISECONDS: Final = 2_000
+BY_ID: Final = (str,)
+
+routes = Routes("entities", "Things, what is believed of them, and the walks from one to others.")
+
+
+@routes.get("/v1/entities", query=EntitiesQuery, answer=answers.Entities, problems=LISTED)
+def list_entities(call: Call, query: EntitiesQuery) -> Response:
+    """Things that a visible fact is about or points at, of one type or name where asked."""
+    with reading(call, query) as reader:
+        question = ask(call, reader, query, limit=query.limit, cursor=query.cursor, shape=BY_ID)
+        after = EntityId(str(question.after[0])) if question.after else None
+        found = reader.list_entities(
+            question.as_of, type=query.type, name=query.name, limit=question.limit + 1, after=after
+        )  # fmt: skip
+        shown_ones = found[: question.limit]
+        last = (shown_ones[-1].id,) if len(found) > question.limit else None
+        return paged(question, [_entity(each) for each in shown_ones], last)
+
+
+@routes.get("/v1/entities/{id}", query=FactsQuery, answer=answers.EntityFacts, problems=(*LISTED, "not-found"))
+def read_entity(call: Call, query: FactsQuery) -> Response:
+    """One thing, with what is believed of it; it shows only where a visible fact names it."""
+    with reading(call, query) as reader:
+        question = ask(call, reader, query, limit=query.limit, cursor=query.cursor)
+        entity = _visible(question, call.part("id"))
+        certain = query.certainty == "certain"
+        facts = reader.state([(entity.id, None)], question.as_of, certain=certain, page=question.page)
+        return facts_answer(question, facts, order_of, {entity.id: entity}, **_entity(entity))
+
+
+@routes.get(
+    "/v1/entities/{id}/neighbourhood", query=WalkQuery, answer=answers.Neighbourhood, problems=(*READ, "not-found")
+)
+def read_entity_neighbourhood(call: Call, query: WalkQuery) -> Response:
+    """What lies around a thing, by its id: a bounded walk over visible facts, in both directions."""
+    with reading(call, query) as reader:
+        question = ask(call, reader, query)
+        return _walked(question, query, _visible(question, call.part("id")))
+
+
+@routes.get("/v1/neighbourhood", query=NeighbourhoodQuery, answer=answers.Neighbourhood, problems=(*READ, "not-found"))
+def read_neighbourhood(call: Call, query: NeighbourhoodQuery) -> Response:
+    """What lies around a thing, by its key or id: a bounded walk over visible facts, in both directions.
+
+    Breadth first; where a limit was met, `truncated` names it.
+    """
+    with reading(call, query) as reader:
+        question = ask(call, reader, query)
+        return _walked(question, query, _visible(question, query.subject))
+
+
+@routes.get("/v1/paths", query=PathsQuery, answer=answers.Paths, problems=READ)
+def read_paths(call: Call, query: PathsQuery) -> Response:
+    """Where the walk along given predicates leads, and over which period all of its edges hold.
+
+    With `valid_at` only what holds then.
+    """
+    steps = _steps(query.steps)
+    with reading(call, query) as reader:
+        question = ask(call, reader, query)
+        start = subject_of(reader, query.subject)
+        if start is None:
+            return answered(question, {"items": []})
+        valid_at = None if query.valid_at is None else question.as_of.valid_at
+        budget = PathBudget(edges=PATH_EDGES_MAX, paths=query.limit, milliseconds=WALK_MILLISECONDS)
+        found = paths(reader, start.id, steps, question.as_of.known_at, valid_at, budget, _milliseconds)
+        names = _names(reader, found.rows)
+        body: Wire = {"items": [_path(row, names) for row in found.rows]}
+        if found.cut_by:
+            body["truncated"] = {"cut_by": list(found.cut_by)}
+        return answered(question, body)
+
+
+def _visible(question: Question, text: str) -> Entity:
+    """The entity that a key or an id names; raises `NotFound` where no visible fact names it."""
+    entity = subject_of(question.reader, text)
+    if entity is None or not _shows(question.reader, entity.id, question.as_of):
+        raise NotFound(f"no entity {shown(text)} shows in this scope at these instants")
+    return entity
+
+
+def _shows(reader: Reader, id: EntityId, as_of: AsOf) -> bool:
+    one = Page(1)
+    if reader.state([(id, None)], as_of, certain=False, page=one):
+        return True
+    return bool(reader.holders(value_key(entity_value(id)), None, as_of, certain=False, page=one))
+
+
+def _walked(question: Question, query: WalkQuery, seed: Entity) -> Response:
+    budget = Budget(
+        hops=query.hops, nodes=query.nodes_max, edges=query.edges_max, fan_out=query.fan_out,
+        milliseconds=WALK_MILLISECONDS,
+    )  # fmt: skip
+    found = neighbourhood(question.reader, [seed.id], question.as_of, budget, _milliseconds)
+    versions = [fact.version for fact in found.facts]
+    names = rendering.names_in(question.reader, versions, {seed.id: seed})
+    heads = rendering.versions_of(question.reader, versions)
+    entities: list[JSON] = [{**rendering.entity(each.entity, names), "depth": each.depth} for each in found.entities]
+    body: Wire = {"entities": entities, "facts": rendering.facts(found.facts, names, heads)}
+    if found.cut_by:
+        body["truncated"] = {"cut_by": list(found.cut_by), "wide": list(found.wide)}
+    return answered(question, body)
+
+
+def _steps(text: str) -> list[Step]:
+    names = text.split(",")
+    if len(names) > STEPS_MAX:
+        raise _wrong("too_large", f"a path of {len(names)} steps, {STEPS_MAX} at most; shorten it")
+    steps = []
+    for name in names:
+        predicate = name.strip()
+        inverse = predicate.startswith("^")
+        steps.append(Step(check_predicate_name(predicate[1:] if inverse else predicate, "/steps"), inverse))
+    return steps
+
+
+def _path(row: PathRow, names: Names) -> Wire:
+    nodes: list[JSON] = [
+        rendering.value(node if isinstance(node, Value) else entity_value(node), names) for node in row.nodes
+    ]
+    return {
+        "nodes": nodes,
+        "facts": list(row.facts),
+        "certain": row.certain,
+        "valid_from": rendering.instant(row.valid_from),
+        "valid_to": rendering.instant(row.valid_to),
+    }
+
+
+def _names(reader: Reader, rows: list[PathRow]) -> Names:
+    ids = {node for row in rows for node in row.nodes if not isinstance(node, Value)}
+    return reader.entities_by_id(sorted(ids)) if ids else {}
+
+
+def _entity(entity: Entity) -> dict[str, JSON]:
+    return {"id": entity.id, "key": entity.key}
+
+
+def _milliseconds() -> float:
+    return time.monotonic() * 1000
+
+
+def _wrong(code: str, detail: str) -> Incorrect:
+    return Incorrect(detail, violations=(Violation(pointer="/steps", code=code, detail=detail),))

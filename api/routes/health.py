@@ -1,0 +1,63 @@
+"""Whether the server runs, and whether it can answer; and what its problem types mean."""
+
+import orjson
+from starlette.responses import HTMLResponse, Response
+
+from api.problems import ALL_PROBLEMS, problem_html, problem_page, problems_html
+from api.routes.call import Call
+from api.routes.routing import Routes
+from api.wire import answers
+from api.wire.queries import NoQuery
+from ontology.errors import NotFound, shown
+
+routes = Routes("server", "Whether the server runs, and what its problem types mean.")
+
+
+@routes.get(
+    "/healthz", query=NoQuery, answer=answers.Health, problems=("invalid-request", "internal"), conditional=False
+)
+def read_health(call: Call, query: NoQuery) -> Response:
+    """Whether the process runs."""
+    return _json({"status": "ok"})
+
+
+@routes.get(
+    "/readyz", query=NoQuery, answer=answers.Ready,
+    problems=("invalid-request", "internal", "store-unavailable"), conditional=False,
+)  # fmt: skip
+def read_readiness(call: Call, query: NoQuery) -> Response:
+    """Whether the store answers, and what it reports of itself."""
+    checks = call.services.store.check()
+    return _json({"status": "ready", "checks": {name: found for name, found in checks.items() if name != "file"}})
+
+
+@routes.get(
+    "/problems", query=NoQuery, answer=answers.ProblemTypes,
+    problems=("invalid-request", "internal"), conditional=False,
+)  # fmt: skip
+def list_problems(call: Call, query: NoQuery) -> Response:
+    """All problem types, as JSON, or as a page where the client prefers HTML."""
+    if _wants_html(call):
+        return HTMLResponse(problems_html())
+    return _json({"items": [problem_page(slug) for slug in ALL_PROBLEMS]})
+
+
+@routes.get(
+    "/problems/{slug}", query=NoQuery, answer=answers.ProblemType,
+    problems=("invalid-request", "not-found", "internal"), conditional=False,
+)  # fmt: skip
+def read_problem(call: Call, query: NoQuery) -> Response:
+    """What a problem type means, its usual cause, and what to do."""
+    slug = call.part("slug")
+    if slug not in ALL_PROBLEMS:
+        raise NotFound(f"no problem type {shown(slug)}; /problems lists them")
+    return HTMLResponse(problem_html(slug)) if _wants_html(call) else _json(problem_page(slug))
+
+
+def _wants_html(call: Call) -> bool:
+    accept = call.header(b"accept") or ""
+    return "text/html" in accept and "application/json" not in accept
+
+
+def _json(body: object) -> Response:
+    return Response(orjson.dumps(body), media_type="application/json", headers={"Cache-Control": "no-cache"})

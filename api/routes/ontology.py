@@ -1,0 +1,86 @@
+"""The schema of a tenant: its types and predicates, and how a pack extends it."""
+
+from typing import Final
+
+import orjson
+from starlette.responses import Response
+
+from api.limits import check_content_type, read_json
+from api.routes.call import Call
+from api.routes.reading import reading
+from api.routes.routing import EVERYWHERE, Routes
+from api.wire import answers
+from api.wire.bodies import PackBody
+from api.wire.queries import OntologyQuery, PutOntologyQuery
+from ontology.errors import Incorrect, VersionChanged
+from ontology.packs import read_pack
+from ontology.schema import Schema
+from ontology.schema_document import pack_from_document, schema_document
+from ontology.schema_merge import Pack
+from ontology.scope import DEFAULT_NAMESPACE, DEFAULT_PURPOSE
+
+YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml")
+
+routes = Routes("ontology", "The words: entity types and predicates, and how they grow.")
+
+
+@routes.get("/v1/ontology", query=OntologyQuery, answer=answers.Ontology, problems=(*EVERYWHERE, "store-unavailable"))
+def read_ontology(call: Call, query: OntologyQuery) -> Response:
+    """The newest schema of the tenant."""
+    with reading(call, query) as reader:
+        schema = call.schemas.of(reader)
+    headers = {"ETag": _tag(schema), "Cache-Control": "private, no-cache"}
+    if call.matches(headers["ETag"]):
+        return Response(status_code=304, headers=headers)
+    return Response(orjson.dumps(schema_document(schema)), media_type="application/json", headers=headers)
+
+
+@routes.put(
+    "/v1/ontology",
+    query=PutOntologyQuery,
+    body=PackBody,
+    answer=answers.OntologyReceipt,
+    problems=(*EVERYWHERE, "version-changed", "unsupported-format", "ontology-violation", "store-unavailable"),
+    examples={
+        "a pack": {
+            "pack": "travel",
+            "types": {"Port": {"parents": ["Place"]}},
+            "predicates": {"calls_at": {"range": ["Port"], "datatype": "entity", "cardinality": "many"}},
+        }
+    },
+    media=("application/json", "application/yaml"),
+)
+def put_ontology(call: Call, query: PutOntologyQuery) -> Response:
+    """Add a pack to the schema: a JSON document, or the same as YAML.
+
+    What it defines replaces the definition of the same name; nothing is removed and no past is rewritten. The answer
+    tells what changed, and which slots hold several values under a predicate that has become functional. `If-Match`
+    with the ETag of the schema refuses a stale author.
+    """
+    pack = _pack(call)
+    scope = call.scope(DEFAULT_NAMESPACE, DEFAULT_PURPOSE)
+    tags = call.if_match()
+    if tags is not None:
+        schema = call.services.writer.schema(scope)
+        if _tag(schema) not in tags:
+            raise VersionChanged(
+                f"the schema is at version {schema.version}; it has changed since it was read",
+                members={"version": schema.version, "etag": _tag(schema)},
+            )
+    receipt = call.services.writer.put_schema(scope, call.principal.name, pack, dry_run=query.dry_run)
+    return Response(orjson.dumps(receipt), media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def _pack(call: Call) -> Pack:
+    media = (call.header(b"content-type") or "").partition(";")[0].strip().lower()
+    if media in YAML:
+        try:
+            return read_pack(call.raw_body.decode("utf-8"))
+        except UnicodeDecodeError as exc:
+            raise Incorrect(f"the pack is not UTF-8 at byte {exc.start}; send UTF-8") from None
+    check_content_type(media.encode("latin-1"))
+    return pack_from_document(read_json(call.raw_body))
+
+
+def _tag(schema: Schema) -> str:
+    return f'"schema-{schema.version}"'

@@ -1,0 +1,211 @@
+"""How a read is asked and answered: the snapshot, the two instants, the page, and the tag of the answer."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import orjson
+from starlette.responses import Response
+
+from api.cursors import Cursor as Place
+from api.cursors import CursorKey, filter_hash, next_link, read_cursor, write_cursor
+from api.problems import version_tag
+from api.routes.call import Call
+from api.wire import rendering
+from api.wire.bodies import StateBody
+from api.wire.queries import ReadQuery, ScopeQuery, decode_query
+from api.wire.rendering import Names, Wire
+from graph.ports import OrderKey, Page, Reader
+from graph.state import etag, resolve
+from ontology.claims import Entity
+from ontology.errors import JSON, Busy, Incorrect, Violation
+from ontology.facts import AsOf, Fact, Version
+from ontology.ids import EntityId
+from ontology.instants import Instant, format_instant, parse_instant
+from ontology.intervals import Interval
+from ontology.values import entity_mention
+
+CEILING: Final = 5_000
+"""How many versions are read for an answer that is computed from many; the answer says where it was cut."""
+POLL_SECONDS: Final = 0.02
+ORDER_KEY: Final = (int, int, int)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A read under way: its snapshot, the two instants, and where its page begins."""
+
+    call: Call
+    reader: Reader
+    as_of: AsOf
+    now: Instant
+    limit: int
+    after: CursorKey | None
+    query: ReadQuery | StateBody
+
+    @property
+    def page(self) -> Page:
+        """The page of facts that is wanted, and one row more, which tells whether there is a next one."""
+        return Page(self.limit + 1, self.order_key)
+
+    @property
+    def order_key(self) -> OrderKey | None:
+        match self.after:
+            case (int(first), int(second), int(third)):
+                return first, second, third
+        return None
+
+    def tag(self, floating: bytes) -> str:
+        """The tag of the answer; `floating` is what of it depends on the clock."""
+        asked = b"\0".join((self.call.path.encode("utf-8", "surrogatepass"), self.call.query_string, floating))
+        return etag(self.reader.scope, self.reader.head, asked)
+
+
+@contextmanager
+def reading(call: Call, query: ScopeQuery) -> Iterator[Reader]:
+    """A snapshot of the scope that the query names, as new as its `min_position` asks.
+
+    Raises `Busy` where that position does not come in time.
+    """
+    with snapshot(call, query.namespace, query.purpose, query.min_position) as reader:
+        yield reader
+
+
+@contextmanager
+def snapshot(call: Call, namespace: str, purpose: str, min_position: int | None) -> Iterator[Reader]:
+    """The same, with the scope by its names."""
+    services = call.services
+    scope = call.scope(namespace, purpose)
+    deadline = time.monotonic() + services.settings.position_seconds
+    while True:
+        with services.store.read(scope) as reader:
+            if min_position is None or reader.head.position >= min_position:
+                yield reader
+                return
+            position = reader.head.position
+        if time.monotonic() >= deadline:
+            raise Busy(
+                f"the newest position here is {position}, min_position {min_position} has not come yet",
+                members={"position": position},
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def ask(
+    call: Call,
+    reader: Reader,
+    query: ReadQuery | StateBody,
+    *,
+    limit: int = 1,
+    cursor: str | None = None,
+    shape: tuple[type, ...] = ORDER_KEY,
+) -> Question:
+    """The question of a query or a body: a cursor brings its own two instants, else they are resolved now."""
+    now = call.services.clock.now()
+    after: CursorKey | None = None
+    if cursor is None:
+        valid_at = None if query.valid_at is None else moment(query.valid_at, query.tz, "/valid_at")
+        known_at = None if query.known_at is None else moment(query.known_at, query.tz, "/known_at")
+    else:
+        place = read_cursor(cursor, _filter(call, reader, query), shape)
+        valid_at, known_at, after = place.as_of.valid_at, place.as_of.known_at, place.after
+    as_of = resolve(reader.head, now, valid_at, known_at)
+    return Question(call=call, reader=reader, as_of=as_of, now=now, limit=limit, after=after, query=query)
+
+
+def moment(text: str, zone: str | None, at: str) -> Instant:
+    """The instant that a parameter names; what it raises points at the parameter."""
+    try:
+        return parse_instant(text, zone or "UTC")
+    except Incorrect as exc:
+        raise exc.under("/tz" if any(v.code == "unknown_zone" for v in exc.violations) else at) from None
+
+
+def stretch(start: Instant, end: Instant, at: str) -> Interval:
+    """`[start, end)`; raises `Incorrect` where it is inverted."""
+    if end < start:
+        detail = f"{format_instant(end)} lies before {format_instant(start)}; exchange them"
+        raise Incorrect(detail, violations=(Violation(pointer=at, code="inverted_interval", detail=detail),))
+    return Interval(start, end)
+
+
+def subject_of(reader: Reader, text: str) -> Entity | None:
+    """The entity that a key or an id names, `None` if there is none. Raises `Incorrect` for what is neither."""
+    mention = entity_mention(text, pointer="/subject")
+    if mention.key is not None:
+        return reader.entities_by_key([mention.key]).get(mention.key)
+    id = mention.id or EntityId(text)
+    return reader.entities_by_id([id]).get(id)
+
+
+def facts_answer(
+    question: Question, facts: Sequence[Fact], order: Callable[[Fact], OrderKey], names: Names, **others: JSON
+) -> Response:
+    """A page of facts, one row of which may be beyond it, with the entities that are known already."""
+    shown = facts[: question.limit]
+    last = order(shown[-1]) if len(facts) > question.limit else None
+    versions = [each.version for each in shown]
+    names = rendering.names_in(question.reader, versions, names)
+    heads = rendering.versions_of(question.reader, versions)
+    return paged(question, rendering.facts(shown, names, heads), last, **others)
+
+
+def paged(
+    question: Question, items: Sequence[JSON], last: CursorKey | None, *, truncated: JSON = None, **others: JSON
+) -> Response:
+    """A page of items; `last` is the order key of its last row if there is a next page."""
+    cursor = None
+    if last is not None:
+        hash = _filter(question.call, question.reader, question.query)
+        cursor = write_cursor(Place(after=last, as_of=question.as_of), hash)
+    body: Wire = {"items": items, "next_cursor": cursor, **others}
+    if truncated is not None:
+        body["truncated"] = truncated
+    return answered(question, body, cursor=cursor)
+
+
+def answered(question: Question, body: Wire, *, cursor: str | None = None, version: Version | None = None) -> Response:
+    """The answer to a question, with its instants and its tag; 304 where the caller has it already.
+
+    With `version`, the thing has the version of a slot, and that is its tag: a correction wants it back.
+    """
+    call = question.call
+    if call.method != "GET":
+        body["as_of"] = rendering.as_of(question.as_of, question.now)
+        return Response(orjson.dumps(body), media_type="application/json", headers={"Cache-Control": "no-store"})
+    if version is not None:
+        tag = version_tag(version)
+    else:
+        pinned = question.query.valid_at is not None
+        tag = question.tag(b"" if pinned else orjson.dumps(body if cursor is None else {**body, "next_cursor": None}))
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    if call.matches(tag):
+        return Response(status_code=304, headers=headers)
+    if cursor is not None:
+        headers["Link"] = next_link(call.path, decode_query(call.query_string), cursor)
+    body["as_of"] = rendering.as_of(question.as_of, question.now)
+    return Response(orjson.dumps(body), media_type="application/json", headers=headers)
+
+
+def sliced(question: Question, items: Sequence[T]) -> tuple[Sequence[T], CursorKey | None]:
+    """The page of a list that was computed whole, by index, and the key of the next one."""
+    start = question.after[0] + 1 if question.after and isinstance(question.after[0], int) else 0
+    end = start + question.limit
+    return items[start:end], (end - 1,) if end < len(items) else None
+
+
+def cut_before(instant: Instant | None) -> JSON:
+    """How an answer says that it was cut: before which instant it is complete."""
+    if instant is None:
+        return None
+    return {"reason": "ceiling", "ceiling": CEILING, "complete_before": rendering.instant(instant)}
+
+
+def _filter(call: Call, reader: Reader, query: ReadQuery | StateBody) -> str:
+    scope = reader.scope
+    filters = query.model_dump(exclude={"cursor", "limit", "min_position", "namespace", "purpose"})
+    return filter_hash(call.method, call.path, scope.tenant, scope.namespace, scope.purpose, sorted(filters.items()))

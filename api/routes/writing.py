@@ -1,0 +1,126 @@
+"""How a write is done and answered: the receipt, a replay, and the current state where the caller's is stale."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import orjson
+from starlette.responses import Response
+
+from api.problems import version_tag
+from api.routes.call import Call
+from api.wire import rendering
+from consolidation.items import Item
+from graph.ports import Page, Reader
+from graph.state import resolve
+from ontology.errors import JSON, PreconditionRequired, VersionChanged
+from ontology.facts import Slot, Version
+from ontology.ids import EntityId
+from ontology.instants import Instant
+from ontology.scope import Scope
+
+CURRENT_MAX = 50
+"""How many facts of the current state a stale writer is shown."""
+
+
+def write(
+    call: Call,
+    scope: Scope,
+    items: Sequence[Item],
+    *,
+    dry_run: bool,
+    operation_id: str | None,
+    recorded_at: Instant | None = None,
+) -> Response:
+    """Do the items and answer with the receipt.
+
+    Raises what the writer raises; a stale version carries the current state of its slot.
+    """
+    try:
+        written = call.services.writer.write(
+            scope,
+            call.principal.name,
+            items,
+            dry_run=dry_run,
+            key=call.idempotency_key(operation_id),
+            recorded_at=recorded_at,
+        )
+    except VersionChanged as exc:
+        raise with_current(call, scope, exc) from None
+    headers = {"Cache-Control": "no-store"}
+    if written.replayed:
+        headers["Idempotency-Replayed"] = "true"
+    receipt = written.receipt
+    preferred = call.preferences.get("return")
+    if preferred in ("minimal", "representation"):
+        headers["Preference-Applied"] = f"return={preferred}"
+    if preferred == "minimal":
+        receipt = _minimal(receipt)
+    return Response(orjson.dumps(receipt), media_type="application/json", headers=headers)
+
+
+def expect(call: Call, reader: Reader, slot: Slot, stated: Version | None) -> Version:
+    """The version of a slot that the caller of a correction has seen, which the writer then compares.
+
+    It is that of `If-Match`, or `stated` in the body. Raises `PreconditionRequired` where the caller says neither,
+    `VersionChanged` with the current state where no tag is that of the present version.
+    """
+    tags = call.if_match()
+    if tags is None:
+        if stated is None:
+            raise PreconditionRequired("which version is meant? send the ETag of what you have read as 'If-Match'")
+        return stated
+    version = version_of(reader, slot)
+    if version_tag(version) not in tags:
+        raise VersionChanged(
+            f"the slot of {slot.predicate!r} is at version {version}; it has changed since it was read",
+            members=current(call, reader, slot.subject, slot.predicate, version),
+        )
+    return version
+
+
+def version_of(reader: Reader, slot: Slot) -> Version:
+    """The present version of a slot, 0 where it has none."""
+    head = reader.slot_heads([slot]).get(slot)
+    return Version(0) if head is None else head.version
+
+
+def with_current(call: Call, scope: Scope, stale: VersionChanged) -> VersionChanged:
+    """The same refusal with what is believed now of the slot that it names."""
+    subject, predicate = stale.members.get("subject"), stale.members.get("predicate")
+    members = dict(stale.members)
+    if isinstance(subject, str) and isinstance(predicate, str):
+        with call.services.store.read(scope) as reader:
+            members |= current(call, reader, EntityId(subject), predicate, stale.members.get("current_version"))
+    return VersionChanged(
+        stale.message, slug=stale.slug, remedy=stale.remedy, violations=stale.violations, members=members
+    )
+
+
+def current(call: Call, reader: Reader, subject: EntityId, predicate: str, version: JSON = None) -> dict[str, JSON]:
+    """What is believed now under a predicate of a subject, as members of a problem document."""
+    as_of = resolve(reader.head, call.services.clock.now(), None, None)
+    facts = reader.state([(subject, predicate)], as_of, certain=False, page=Page(CURRENT_MAX))
+    versions = [each.version for each in facts]
+    names = rendering.names_in(reader, versions)
+    heads = rendering.versions_of(reader, versions)
+    if version is None:
+        version = max((head.version for head in reader.slots_of(subject, predicate)), default=0)
+    return {
+        "subject": rendering.entity(subject, names),
+        "predicate": predicate,
+        "current_version": version,
+        "current": rendering.facts(facts, names, heads),
+    }
+
+
+def _minimal(receipt: dict[str, JSON]) -> dict[str, JSON]:
+    items = receipt.get("items")
+    results: list[str] = []
+    if isinstance(items, list):
+        results = [str(item["result"]) for item in items if isinstance(item, dict)]
+    return {
+        "position": receipt.get("position"),
+        "recorded_at": receipt.get("recorded_at"),
+        "dry_run": receipt.get("dry_run"),
+        "results": dict(Counter(results)),
+    }

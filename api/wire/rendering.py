@@ -1,0 +1,149 @@
+"""How facts, claims and entities look on the wire."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from graph.ports import Reader
+from ontology.claims import Claim, Entity, Told
+from ontology.entries import End, Start
+from ontology.errors import JSON
+from ontology.facts import AsOf, Fact, FactVersion, Slot, Version
+from ontology.ids import EntityId
+from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
+from ontology.values import Value, ValueType, wire_value
+
+Wire: TypeAlias = dict[str, JSON]
+Names: TypeAlias = Mapping[EntityId, Entity]
+Versions: TypeAlias = Mapping[Slot, Version]
+
+_START: Final[Mapping[Start, str]] = {Start.KNOWN: "known", Start.UNKNOWN: "unknown", Start.OPEN: "open"}
+_END: Final[Mapping[End, str]] = {
+    End.KNOWN: "known",
+    End.OPEN: "open",
+    End.INFINITY: "infinity",
+    End.UNKNOWN: "unknown",
+}
+
+
+def instant(at: Instant) -> str | None:
+    """An instant in ISO 8601; `None` for one that is open."""
+    return None if at <= OPEN_START or at >= OPEN_END else format_instant(at)
+
+
+def entity(id: EntityId, names: Names) -> Wire:
+    """An entity as a reference: its id and, where it has one, its key."""
+    known = names.get(id)
+    return {"id": id, "key": known.key if known else None}
+
+
+def value(given: Value, names: Names) -> JSON:
+    """A value as the wire writes it; an entity also with its key."""
+    if given.type is ValueType.ENTITY:
+        id = EntityId(given.text)
+        return {"type": "entity", "id": id, "key": names[id].key if id in names else None}
+    return wire_value(given)
+
+
+def fact(given: Fact, names: Names, versions: Versions) -> Wire:
+    """A fact with how its ends are known and how it is supported."""
+    row = version(given.version, names)
+    row["start"] = _START[given.start]
+    row["end"] = _END[given.end]
+    row["confidence"] = given.support.confidence
+    row["sources"] = given.support.sources
+    row["occurrences"] = given.support.occurrences
+    row["version"] = versions.get(given.version.slot)
+    return row
+
+
+def version(given: FactVersion, names: Names) -> Wire:
+    """A rectangle of belief, without what is known of its ends and its support."""
+    slot = given.slot
+    return {
+        "id": given.id,
+        "subject": entity(slot.subject, names),
+        "predicate": slot.predicate,
+        "value": value(given.value, names),
+        "valid_from": instant(given.valid_from),
+        "valid_to": instant(given.valid_to),
+        "certain": given.certain,
+        "recorded_from": instant(given.recorded_from),
+        "recorded_to": instant(given.recorded_to),
+    }
+
+
+def facts(given: Sequence[Fact], names: Names, versions: Versions) -> list[JSON]:
+    return [fact(each, names, versions) for each in given]
+
+
+def claim(told: Told, names: Names) -> Wire:
+    """What one source said, as it said it, and whether it still counts."""
+    said: Claim = told.claim
+    ending = told.ending
+    return {
+        "id": said.id,
+        "op": "assert" if said.entry.asserts else "retract",
+        "subject": entity(said.slot.subject, names),
+        "predicate": said.slot.predicate,
+        "value": None if said.value is None else value(said.value, names),
+        "valid_from": said.stated.valid_from,
+        "valid_to": said.stated.valid_to,
+        "tz": said.stated.zone,
+        "date_semantics": said.stated.semantics.value or None if said.stated.semantics else None,
+        "observed_at": instant(said.entry.observed_at),
+        "observed_stated": said.observed_stated,
+        "recorded_at": instant(said.recorded_at),
+        "source": said.source,
+        "episode": said.episode,
+        "root": said.root,
+        "confidence": said.confidence,
+        "principal": said.principal,
+        "schema_version": said.schema_version,
+        "state": "accepted" if ending is None else ending.state.value,
+        "ended_at": None if ending is None else instant(ending.recorded_at),
+        "reason": None if ending is None else ending.reason,
+        "successor": None if ending is None else ending.successor,
+    }
+
+
+def as_of(at: AsOf, now: Instant) -> Wire:
+    """The two instants at which a question was answered, and the server's clock."""
+    return {
+        "valid_at": format_instant(at.valid_at),
+        "known_at": format_instant(at.known_at),
+        "server_clock": format_instant(now),
+    }
+
+
+def names_in(reader: Reader, versions: Iterable[FactVersion], known: Names | None = None) -> Names:
+    """The entities that versions are about or point at, looked up at once where they are not `known`."""
+    found: dict[EntityId, Entity] = dict(known or {})
+    wanted: set[EntityId] = set()
+    for each in versions:
+        wanted.add(each.slot.subject)
+        if each.value.type is ValueType.ENTITY:
+            wanted.add(EntityId(each.value.text))
+    return _looked_up(reader, wanted, found)
+
+
+def names_told(reader: Reader, told: Iterable[Told]) -> Names:
+    """The entities that claims are about or point at."""
+    wanted: set[EntityId] = set()
+    for each in told:
+        wanted.add(each.claim.slot.subject)
+        if each.claim.value is not None and each.claim.value.type is ValueType.ENTITY:
+            wanted.add(EntityId(each.claim.value.text))
+    return _looked_up(reader, wanted, {})
+
+
+def versions_of(reader: Reader, given: Iterable[FactVersion]) -> Versions:
+    """The present version of each slot: what a writer may expect."""
+    slots = list(dict.fromkeys(each.slot for each in given))
+    return {slot: head.version for slot, head in reader.slot_heads(slots).items()} if slots else {}
+
+
+def _looked_up(reader: Reader, wanted: set[EntityId], found: dict[EntityId, Entity]) -> Names:
+    missing = wanted - found.keys()
+    if missing:
+        found.update(reader.entities_by_id(sorted(missing)))
+    return found
