@@ -26,6 +26,9 @@ class World(Answers, Protocol):
         """All of `ops` or, with a `Refusal`, none; gives the recorded time."""
         ...
 
+    def visible(self, key: Key, known_at: int | None = None) -> list[Rectangle]: ...
+    def log(self, key: Key, known_from: int, known_to: int) -> list[tuple[int, bool, Rectangle]]: ...
+
 
 MakeWorld = Callable[[Functional], World]
 
@@ -129,7 +132,10 @@ class KernelWorld(Readings):
         return sum(entry.value == value_key(value) for entry in stand)
 
 
-_worlds: tuple[MakeWorld, ...] = (Model, KernelWorld)
+_conforms: MakeWorld = Model
+
+WORLDS: dict[str, MakeWorld] = {"kernel": KernelWorld}
+"""Every world but the model, against which they are all held."""
 
 
 def value_key(value: str) -> ValueKey:
