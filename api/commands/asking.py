@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 import orjson
-from starlette.requests import Request
 
 from api.auth import Principal
 from api.edge import HEADERS, PRINCIPAL, REQUEST_ID
@@ -43,19 +42,17 @@ class Asking:
     ) -> Document:
         """The answer of `GET path`; what of `query` is `None` is left out. Raises what the endpoint raises."""
         given = {name.rstrip("_"): value for name, value in query.items() if value is not None}
-        request = Request(
-            {
-                "type": "http",
-                "method": "GET",
-                "path": path,
-                "path_params": dict(parts or {}),
-                "query_string": urlencode({**self._scope, **given}).encode(),
-                "headers": [],
-                PRINCIPAL: self._principal,
-                REQUEST_ID: "",
-                HEADERS: {},
-            }
-        )
+        request: dict[str, Any] = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "path_params": dict(parts or {}),
+            "query_string": urlencode({**self._scope, **given}).encode(),
+            "headers": [],
+            PRINCIPAL: self._principal,
+            REQUEST_ID: "",
+            HEADERS: {},
+        }
         route = next(each for each in routes.listed if (each.method, each.path) == ("GET", path))
         answer = route.call(Call(self._services, self._schemas, request))
         document: Document = orjson.loads(bytes(answer.body))

@@ -161,16 +161,12 @@ def _listening(settings: "Settings") -> socket.socket:
 
     try:
         family, *_, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(2048)
+        return socket.create_server(address[:2], family=family, backlog=2048)
     except OSError as exc:
         raise Unavailable(
             f"cannot listen on {settings.host}:{settings.port}: {exc.strerror or exc}",
             remedy=f"stop what uses the port, or take another: vigencia serve --port {settings.port + 1}",
         ) from exc
-    return listener
 
 
 def _logging(level: str) -> dict[str, object]:
