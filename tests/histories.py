@@ -70,6 +70,10 @@ class Mix:
 PLAIN: Final = Mix()
 """Assertions and retractions in one slot, of every kind of date."""
 EVERYTHING: Final = Mix(corrections=0.25, batches=0.3, wrong=0.05, stopped_clock=0.1, subjects=("s", "t"))
+ONE_VALUE: Final = Mix(
+    values=("x",), retracts=0.05, late=0.7, coarse=0.2, undated=0.1, open_ends=0.7, unknown_ends=0.25
+)
+"""Where claims of one value contest only each other's ends."""
 EXACT: Final = Mix(coarse=0, undated=0, unknown_ends=0, semantics=0)
 """Nothing that is merely possible."""
 
