@@ -25,7 +25,7 @@ CONFIG_VARIABLE: Final = "VIGENCIA_CONFIG"
 MEMORY: Final = ":memory:"
 
 _LEVELS: Final = ("debug", "info", "warning", "error")
-_NOT_SETTINGS: Final = (CONFIG_VARIABLE, "VIGENCIA_SOAK")
+_NOT_SETTINGS: Final = (CONFIG_VARIABLE, "VIGENCIA_SOAK", "VIGENCIA_PROPERTY_MINUTES")
 
 
 class Origin(StrEnum):
