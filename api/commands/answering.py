@@ -1,7 +1,7 @@
 """How a command talks: data on stdout, everything else on stderr, and one exit code per kind of ending."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -22,6 +22,11 @@ UNAVAILABLE: Final = 7
 PARTIAL: Final = 8
 CHECK_FAILED: Final = 9
 INTERRUPTED: Final = 130
+
+WIDE: Final = 100
+"""Columns of a terminal from which on a table shows everything."""
+
+_UNBROKEN: Final = ("from", "to", "confidence", "certainty")
 
 EXIT_CODES: Final[Mapping[int, str]] = MappingProxyType(
     {
@@ -85,8 +90,11 @@ class Out:
         """A line of the answer for people."""
         sys.stdout.write(printable(text) + "\n")
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Rows for people: a table on a terminal, tab-separated without a header elsewhere."""
+    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], narrow: Collection[str] = ()) -> None:
+        """Rows for people: a table on a terminal, tab-separated without a header elsewhere.
+
+        A terminal of less than 100 columns does without those in `narrow`.
+        """
         if not sys.stdout.isatty():
             for row in rows:
                 self.line("\t".join(cell.replace("\t", " ") for cell in row))
@@ -95,12 +103,14 @@ class Out:
         from rich.table import Table
         from rich.text import Text
 
+        console = Console()
+        kept = [i for i, name in enumerate(columns) if console.width >= WIDE or name not in narrow]
         table = Table(box=None, header_style="bold", pad_edge=False)
-        for name in columns:
-            table.add_column(name, overflow="fold")
+        for index in kept:
+            table.add_column(columns[index], overflow="fold", no_wrap=columns[index] in _UNBROKEN)
         for row in rows:
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        Console().print(table)
+            table.add_row(*(Text(printable(row[index])) for index in kept))
+        console.print(table)
 
     def tell(self, text: str) -> None:
         """A hint on stderr, unless the caller wants quiet."""

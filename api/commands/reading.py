@@ -42,7 +42,7 @@ def state(
                 certainty=_certainty(certain),
                 limit=limit,
             )
-        _show_facts(out, answer)
+        _show_facts(out, answer, subject)
 
 
 def history(
@@ -82,7 +82,7 @@ def history(
                 known_at=known_at,
                 certainty=_certainty(certain),
             )
-        _show_facts(out, answer)
+        _show_facts(out, answer, subject)
 
 
 def diff(
@@ -138,7 +138,7 @@ def diff(
         out.tell(f"from the belief of {answer['known_from']} to that of {answer['known_to']}")
 
 
-def _show_facts(out: Out, answer: dict[str, Any]) -> None:
+def _show_facts(out: Out, answer: dict[str, Any], asked: str) -> None:
     from api.commands.showing import as_of_text, certainty_text, end_text, entity_text, start_text, value_text
 
     if out.as_json:
@@ -151,7 +151,12 @@ def _show_facts(out: Out, answer: dict[str, Any]) -> None:
             )
             for row in answer["items"]
         ]  # fmt: skip
-        out.table(("subject", "predicate", "value", "from", "to", "certainty", "confidence", "fact"), rows)
+        narrow = {"confidence", "fact"}
+        if all(row["certain"] for row in answer["items"]):
+            narrow.add("certainty")
+        if all(asked in row["subject"].values() for row in answer["items"]):
+            narrow.add("subject")
+        out.table(("subject", "predicate", "value", "from", "to", "certainty", "confidence", "fact"), rows, narrow)
         out.tell(as_of_text(answer["as_of"]))
         if answer["next_cursor"] is not None:
             out.tell("there is more; raise --limit")

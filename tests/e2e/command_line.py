@@ -1,6 +1,9 @@
 """Runs `vigencia` as a person does: in a process of its own, in a folder of its own, with nothing set."""
 
+import contextlib
 import os
+import pty
+import re
 import signal
 import subprocess
 import sys
@@ -67,6 +70,26 @@ class CommandLine:
             stderr=subprocess.PIPE,
             text=True,
         )
+
+    def on_terminal(self, width: int, *arguments: str) -> str:
+        """What a command shows on a terminal of so many columns, without its styles."""
+        controller, terminal = pty.openpty()
+        process = subprocess.Popen(
+            [VIGENCIA, *arguments],
+            cwd=self.folder,
+            env={**self.environment, "NO_COLOR": "1", "TERM": "xterm", "COLUMNS": str(width)},
+            stdin=subprocess.DEVNULL,
+            stdout=terminal,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(terminal)
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux says EIO where the other end is closed
+            while part := os.read(controller, 65_536):
+                shown += part
+        os.close(controller)
+        assert process.wait(timeout=60) == 0
+        return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
 
     def run(self, *arguments: str | Path) -> Done:
         """Run a command in a process of its own."""

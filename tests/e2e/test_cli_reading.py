@@ -266,3 +266,12 @@ def test_help_comes_quickly_and_reads_nothing_heavy(vigencia: CommandLine) -> No
     done = vigencia.run("--help")
     assert done.code == 0
     assert "serve" in done.out
+
+
+@pytest.mark.parametrize(("width", "has_fact"), [(80, False), (140, True)])
+def test_a_table_fits_the_terminal(told: CommandLine, width: int, has_fact: bool) -> None:
+    out = told.on_terminal(width, "history", "mira", "passport_deadline")
+    assert "2026-06-03T10:00:00Z" in out
+    assert ("fct_" in out) == has_fact
+    assert all(len(line.rstrip()) <= width for line in out.splitlines())
+    assert "mira" in told.on_terminal(80, "state", "lisbon", "residents")
