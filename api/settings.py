@@ -25,7 +25,7 @@ CONFIG_VARIABLE: Final = "VIGENCIA_CONFIG"
 MEMORY: Final = ":memory:"
 
 _LEVELS: Final = ("debug", "info", "warning", "error")
-_NOT_SETTINGS: Final = (CONFIG_VARIABLE, "VIGENCIA_SOAK")
+_NOT_SETTINGS: Final = (CONFIG_VARIABLE, "VIGENCIA_SOAK", "VIGENCIA_PROPERTY_MINUTES")
 
 
 class Origin(StrEnum):
@@ -69,7 +69,7 @@ class Settings(BaseSettings):
     port: int = Field(8321, ge=0, le=65_535, description="the port to listen on; 0 takes a free one")
     keys_file: Path | None = Field(None, description="the file of static bearer keys, each for one tenant")
     tenant: Annotated[str, AfterValidator(_tenant)] = Field(
-        "default", description="the tenant of the command line; a server without a keys file serves `default`"
+        "default", description="the tenant of the command line, and of a server without a keys file"
     )
     lock_seconds: float = Field(
         5.0, gt=0, le=600, description="how long a writer waits for the lock before it is told to try again"

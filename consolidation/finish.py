@@ -1,7 +1,7 @@
 """The end of a transaction: every slot is folded once, and what changed becomes a change set and a receipt."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from consolidation.confidence import recount, reinforce, statement
 from consolidation.lookup import Context, Lookup
@@ -81,11 +81,12 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
         support=tuple(row for work in works.values() for row in _support(tx, context, lookup, draft, work)),
         slots=tuple(work.head_after(context.position) for work in works.values()),
     )
+    _fill(context, draft, outcomes, opened)
     receipt = Receipt(
         position=context.position,
         recorded_at=context.now,
         dry_run=False,
-        items=tuple(_receipts(context, draft, outcomes, opened)),
+        items=tuple(draft.receipts),
         created=created,
     )
     return Finished(
@@ -180,33 +181,39 @@ def _support(tx: Transaction, context: Context, lookup: Lookup, draft: Draft, wo
             yield recount(work.slot, value, map(statement, gained[value]), context.now)
 
 
-def _receipts(
+def _fill(
     context: Context,
     draft: Draft,
     outcomes: Mapping[Slot, Outcome],
     opened: Mapping[Slot, Sequence[FactVersion]],
-) -> Iterator[ItemReceipt]:
+) -> None:
+    """Complete the receipts with what only the end can tell."""
     asserted = {index: claim for index, claim in draft.claims.values() if claim.entry.asserts}
-    reports = {slot: SlotReport(outcome, opened[slot]) for slot, outcome in outcomes.items()}
+    reports: dict[Slot, SlotReport] = {}
     for index, receipt in enumerate(draft.receipts):
         claim = asserted.get(index)
         if receipt.result is Result.DUPLICATE:
-            yield receipt
-        elif claim is None:
-            yield _affected(context, draft, receipt, outcomes, opened)
+            continue
+        if claim is None:
+            _fill_affected(context, draft, receipt, outcomes, opened)
+            continue
+        report = reports.get(claim.slot)
+        if report is None:
+            report = reports[claim.slot] = SlotReport(outcomes[claim.slot], opened[claim.slot])
+        receipt.version = Version(context.position)
+        if receipt.op == "replace":
+            report.replaced(receipt, claim)
         else:
-            report = reports[claim.slot]
-            told = report.replaced(receipt, claim) if receipt.op == "replace" else report.asserted(receipt, claim)
-            yield replace(told, version=Version(context.position))
+            report.asserted(receipt, claim)
 
 
-def _affected(
+def _fill_affected(
     context: Context,
     draft: Draft,
     receipt: ItemReceipt,
     outcomes: Mapping[Slot, Outcome],
     opened: Mapping[Slot, Sequence[FactVersion]],
-) -> ItemReceipt:
+) -> None:
     """What a retraction, withdrawal or erasure closed and opened: all that changed in the slots it touched."""
     withdrawn = set(receipt.withdrawn)
     slots = {claim.slot for claim, _ in draft.ended.values() if claim.id in withdrawn}
@@ -214,9 +221,7 @@ def _affected(
         about = receipt.subject.id
         slots |= {s for s in outcomes if s.subject == about and receipt.predicate in (None, s.predicate)}
     touched = [slot for slot in outcomes if slot in slots]
-    return replace(
-        receipt,
-        opened=tuple(version.id for slot in touched for version in opened[slot]),
-        closed=tuple(outcomes[slot].current[run].id for slot in touched for run in outcomes[slot].change.closed),
-        version=Version(context.position) if touched else None,
-    )
+    receipt.opened = [version.id for slot in touched for version in opened[slot]]
+    receipt.closed = [outcomes[slot].current[run].id for slot in touched for run in outcomes[slot].change.closed]
+    if touched:
+        receipt.version = Version(context.position)

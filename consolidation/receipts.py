@@ -2,9 +2,10 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
+from typing import Final
 
 from consolidation.slotwork import Outcome
 from ontology.claims import Claim, Entity
@@ -15,6 +16,9 @@ from ontology.ids import ClaimId, FactId
 from ontology.instants import OPEN_END, Instant, format_instant
 from ontology.line import Extent
 from ontology.values import ValueKey
+
+FEW: Final = 8
+"""Up to so many versions are looked through one by one."""
 
 
 class Result(StrEnum):
@@ -43,30 +47,30 @@ class Warned:
     detail: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class ItemReceipt:
-    """What became of one item."""
+    """What became of one item; filled in as the transaction goes on, and left alone after its end."""
 
     op: str
     result: Result
-    claim: ClaimId | None
-    subject: Entity | None
-    predicate: str | None
-    opened: tuple[FactId, ...]
-    closed: tuple[FactId, ...]
-    superseded: tuple[FactId, ...]
+    subject: Entity | None = None
+    predicate: str | None = None
+    claim: ClaimId | None = None
+    opened: Sequence[FactId] = ()
+    closed: Sequence[FactId] = ()
+    superseded: Sequence[FactId] = ()
     """Those of `closed` that hold another value."""
-    bounded_by: tuple[FactId, ...]
+    bounded_by: Sequence[FactId] = ()
     """The facts whose start ends it."""
-    withdrawn: tuple[ClaimId, ...]
-    also_rested: tuple[FactId, ...]
+    withdrawn: Sequence[ClaimId] = ()
+    also_rested: Sequence[FactId] = ()
     """For a replacement: other versions that rested on the claims it withdrew."""
-    observed_at: Instant | None
-    observed_from: str | None
+    observed_at: Instant | None = None
+    observed_from: str | None = None
     """`stated`, `episode`, or `recorded`: then nobody said when, and the recorded time stands for it."""
-    version: Version | None
+    version: Version | None = None
     """The version of the slot from this transaction on."""
-    warnings: tuple[Warned, ...]
+    warnings: Sequence[Warned] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,75 +103,92 @@ class SlotReport:
     """
 
     def __init__(self, outcome: Outcome, opened: Sequence[FactVersion]) -> None:
-        closed = [outcome.current[run] for run in outcome.change.closed]
-        self._closed, self._opened = _Near(closed), _Near(opened)
-        self._all_closed, self._all_opened = tuple(v.id for v in closed), tuple(v.id for v in opened)
+        self._closed = _Near([outcome.current[run] for run in outcome.change.closed])
+        self._opened = _Near(opened)
+        self._current = outcome.current.values()
         self._shows: dict[tuple[int, int], list[Extent]] = {}
         for extent in outcome.change.shown:
             self._shows.setdefault((extent.entry.position, extent.entry.ordinal), []).append(extent)
-        gone = set(self._all_closed)
-        self._starts: dict[Instant, list[FactId]] = {}
-        for version in (*outcome.current.values(), *opened):
-            if version.id not in gone:
-                self._starts.setdefault(version.valid_from, []).append(version.id)
 
-    def asserted(self, blank: ItemReceipt, claim: Claim) -> ItemReceipt:
-        """What an assertion did."""
+    def asserted(self, receipt: ItemReceipt, claim: Claim) -> None:
+        """Fill in what an assertion did."""
         entry = claim.entry
         rivalled = None if entry.functional else entry.value
         shows = self._shows.get((entry.position, entry.ordinal), [])
         closed, opened = self._closed.to(shows, rivalled), self._opened.to(shows, rivalled)
-        rivals = tuple(v.id for v in closed if v.value_key != entry.value)
-        ends = max((extent.valid_to for extent in shows), default=None)
-        bounded = entry.end is End.OPEN and ends is not None and ends < OPEN_END
+        ends = max((extent.valid_to for extent in shows), default=OPEN_END)
+        bounded = entry.end is End.OPEN and ends < OPEN_END
+        receipt.closed = [v.id for v in closed]
+        receipt.opened = [v.id for v in opened]
+        receipt.superseded = [v.id for v in closed if v.value_key != entry.value]
         if not shows:
-            result = Result.BOUNDED
+            receipt.result = Result.BOUNDED
+            detail = "later claims cover the whole of it: it is kept as evidence and shows nowhere"
+            receipt.warnings = (*receipt.warnings, Warned(code="shows_nowhere", detail=detail))
         elif not any(v.value_key == entry.value for v in opened):
-            result = Result.REINFORCED
-        elif rivals:
-            result = Result.SUPERSEDED
+            receipt.result = Result.REINFORCED
+        elif receipt.superseded:
+            receipt.result = Result.SUPERSEDED
         else:
-            result = Result.BOUNDED if bounded else Result.CREATED
-        detail = "later claims cover the whole of it: it is kept as evidence and shows nowhere"
-        return replace(
-            blank, result=result, opened=tuple(v.id for v in opened), closed=tuple(v.id for v in closed),
-            superseded=rivals, bounded_by=tuple(self._starts.get(ends, ())) if bounded and ends is not None else (),
-            warnings=blank.warnings if shows else (*blank.warnings, Warned(code="shows_nowhere", detail=detail)),
-        )  # fmt: skip
+            receipt.result = Result.BOUNDED if bounded else Result.CREATED
+        if bounded:
+            receipt.bounded_by = self._starts().get(ends, ())
 
-    def replaced(self, blank: ItemReceipt, claim: Claim) -> ItemReceipt:
-        """What a replacement did: all that changed in the slot, since what the wrong claims had closed may open."""
-        told = self.asserted(blank, claim)
-        return replace(
-            told, result=Result.REPLACED, opened=self._all_opened, closed=self._all_closed,
-            also_rested=tuple(id for id in self._all_closed if id not in told.closed),
-        )  # fmt: skip
+    def replaced(self, receipt: ItemReceipt, claim: Claim) -> None:
+        """Fill in what a replacement did: all that changed in the slot, since what the wrong claims closed may open."""
+        self.asserted(receipt, claim)
+        all_closed = [v.id for v in self._closed.all]
+        receipt.result = Result.REPLACED
+        receipt.also_rested = [id for id in all_closed if id not in receipt.closed]
+        receipt.closed, receipt.opened = all_closed, [v.id for v in self._opened.all]
+
+    def _starts(self) -> dict[Instant, list[FactId]]:
+        """The facts that are believed now, by their start."""
+        gone = {version.id for version in self._closed.all}
+        starts: dict[Instant, list[FactId]] = {}
+        for version in (*self._current, *self._opened.all):
+            if version.id not in gone:
+                starts.setdefault(version.valid_from, []).append(version.id)
+        return starts
 
 
 class _Near:
     """Finds the versions that meet or touch a stretch, without looking at all of them each time."""
 
     def __init__(self, versions: Sequence[FactVersion]) -> None:
-        self._by_value: dict[ValueKey | None, tuple[list[FactVersion], list[Instant], list[Instant]]] = {}
-        groups: dict[ValueKey | None, list[FactVersion]] = {None: list(versions)}
-        for version in versions:
-            groups.setdefault(version.value_key, []).append(version)
-        for value, group in groups.items():
-            group.sort(key=lambda v: (v.valid_from, v.ordinal))
-            reach = list(accumulate((v.valid_to for v in group), max))
-            self._by_value[value] = (group, [v.valid_from for v in group], reach)
+        self.all = versions
+        self._groups: dict[ValueKey | None, tuple[list[FactVersion], list[Instant], list[Instant]]] = {}
 
     def to(self, shows: Sequence[Extent], value: ValueKey | None) -> list[FactVersion]:
         """Those near any of `shows`, of one value or of all, by start."""
-        group, starts, reach = self._by_value.get(value, ([], [], []))
+        if len(self.all) <= FEW:
+            near = [v for v in self.all if value in (None, v.value_key) and any(map(v.touches, shows))]
+            return sorted(near, key=_by_start)
+        group, starts, reach = self._group(value)
         found: dict[FactId, FactVersion] = {}
         for extent in shows:
             index = bisect_right(starts, extent.valid_to) - 1
             while index >= 0 and reach[index] >= extent.valid_from:
-                if group[index].valid_to >= extent.valid_from:
+                if group[index].touches(extent):
                     found[group[index].id] = group[index]
                 index -= 1
-        return sorted(found.values(), key=lambda v: (v.valid_from, v.ordinal))
+        return sorted(found.values(), key=_by_start) if len(found) > 1 else list(found.values())
+
+    def _group(self, value: ValueKey | None) -> tuple[list[FactVersion], list[Instant], list[Instant]]:
+        """The versions of a value by start, their starts, and how far they and those before them reach."""
+        if not self._groups:
+            by_value: dict[ValueKey | None, list[FactVersion]] = {None: list(self.all)}
+            for version in self.all:
+                by_value.setdefault(version.value_key, []).append(version)
+            for key, group in by_value.items():
+                group.sort(key=_by_start)
+                reach = list(accumulate((v.valid_to for v in group), max))
+                self._groups[key] = (group, [v.valid_from for v in group], reach)
+        return self._groups.get(value, ([], [], []))
+
+
+def _by_start(version: FactVersion) -> tuple[Instant, int]:
+    return version.valid_from, version.ordinal
 
 
 def _entity(entity: Entity) -> dict[str, JSON]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from graph.ports import Transaction, Window
-from ontology.changes import Difference, difference
+from ontology.changes import Difference, difference, gained
 from ontology.claims import Claim
 from ontology.entries import End, Entry, Start
 from ontology.events import SlotHead
@@ -101,10 +101,10 @@ class SlotWork:
 
     def outcome(self) -> Outcome:
         """Fold what was collected; the transaction's belief of the slot against the stored one."""
-        in_order = sorted((claim.entry for claim in self.added), key=lambda e: e.order)
+        in_order = [claim.entry for claim in self.added]
+        in_order.sort(key=lambda e: e.order)
         if self.head is None:
-            after = fold(in_order)
-            return Outcome(change=difference(Line(), after), current={})
+            return Outcome(change=gained(fold(in_order)), current={})
         last = self.head.last
         if self.removed or self.erased or (last is not None and in_order and in_order[0].order < last):
             return self._refolded()

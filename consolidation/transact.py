@@ -87,13 +87,16 @@ class Transact:
         work = self._work(slot)
         self._expect(work, item.expected)
         claim, observed_from = self._claim(index, slot, item.predicate, value, item.telling)
-        blank = _blank("assert", subject, item.predicate.name)
         repeated = self._repeats(claim, work)
         if repeated is not None:
-            return replace(blank, result=Result.DUPLICATE, claim=repeated, version=work.version or None)
+            return ItemReceipt(
+                op="assert", result=Result.DUPLICATE, subject=subject, predicate=item.predicate.name,
+                claim=repeated, version=work.version or None,
+            )  # fmt: skip
         self._add(index, work, claim)
-        return replace(
-            blank, claim=claim.id, observed_at=claim.entry.observed_at, observed_from=observed_from,
+        return ItemReceipt(
+            op="assert", result=Result.CREATED, subject=subject, predicate=item.predicate.name,
+            claim=claim.id, observed_at=claim.entry.observed_at, observed_from=observed_from,
             warnings=self._warnings(claim, work),
         )  # fmt: skip
 
@@ -122,8 +125,8 @@ class Transact:
                 self._add(index, work, claim)
         if claim is None:
             raise AssertionError("there is always a slot")
-        return replace(
-            _blank("retract", subject, predicate.name), result=Result.RETRACTED,
+        return ItemReceipt(
+            op="retract", result=Result.RETRACTED, subject=subject, predicate=predicate.name,
             claim=claim.id if claim.id in self._draft.claims else None,
             observed_at=claim.entry.observed_at, observed_from=observed_from,
         )  # fmt: skip
@@ -173,8 +176,8 @@ class Transact:
             "old": old_key.hex(), "at": format_instant(at), "reason": item.reason, "withdrawn": [c.id for c in told],
             "claim": claim.id,
         })  # fmt: skip
-        return replace(
-            _blank("replace", subject, predicate.name), result=Result.REPLACED, claim=claim.id,
+        return ItemReceipt(
+            op="replace", result=Result.REPLACED, subject=subject, predicate=predicate.name, claim=claim.id,
             withdrawn=tuple(c.id for c in told), observed_at=claim.entry.observed_at, observed_from=observed_from,
         )  # fmt: skip
 
@@ -193,9 +196,7 @@ class Transact:
                 "by": item.by, "target": item.target, "reason": item.reason,
                 "withdrawn": [c.id for c in claims if c.slot.subject == subject],
             })  # fmt: skip
-        return replace(
-            _blank("withdraw", None, None), result=Result.WITHDRAWN, withdrawn=tuple(claim.id for claim in claims)
-        )
+        return ItemReceipt(op="withdraw", result=Result.WITHDRAWN, withdrawn=[claim.id for claim in claims])
 
     def _erase(self, index: int, item: CheckedErase) -> ItemReceipt:
         subject = self._lookup.entity(item.subject, "/subject", create=False)
@@ -214,7 +215,7 @@ class Transact:
             self._draft.erased_claims.update(work.erase(value))
         self._draft.erasures.append(Erasure(subject=subject.id, predicate=name, value_key=value))
         self._note("erase", index, subject.id, {"predicate": name, "value": None if value is None else value.hex()})
-        return replace(_blank("erase", subject, name), result=Result.ERASED)
+        return ItemReceipt(op="erase", result=Result.ERASED, subject=subject, predicate=name)
 
     # ---- what they share
     def _slot(self, subject: Entity, predicate: Predicate, value: Value | None) -> Slot:
@@ -384,14 +385,6 @@ class Transact:
             return ()
         detail = f"episode {shown(claim.episode)} also says another value from the same start: {', '.join(rivals)}"
         return (Warned(code="episode_contradicts_itself", detail=detail),)
-
-
-def _blank(op: str, subject: Entity | None, predicate: str | None) -> ItemReceipt:
-    return ItemReceipt(
-        op=op, result=Result.CREATED, claim=None, subject=subject, predicate=predicate, opened=(), closed=(),
-        superseded=(), bounded_by=(), withdrawn=(), also_rested=(), observed_at=None, observed_from=None,
-        version=None, warnings=(),
-    )  # fmt: skip
 
 
 def _says_the_same(one: Claim, other: Claim) -> bool:

@@ -12,13 +12,13 @@ import orjson
 
 from graph.journal_rows import DECODE, ENCODE, Decoder, Encoder, Section, dump, seal
 from graph.ports import Head
-from graph.restating import without
+from graph.restating import restate, without
 from ontology.errors import Fault, shown
 from ontology.events import ChangeSet, Commit, Event, Payload, Restated
 from ontology.ids import ClaimId, EntityId
 from ontology.scope import Tenant
 
-__all__ = ["NO_DIGEST", "commit", "decode", "event_digest", "verify_chain", "without"]
+__all__ = ["NO_DIGEST", "commit", "decode", "event_digest", "restate", "verify_chain", "without"]
 
 NO_DIGEST: Final = bytes(32)
 """What the first event has as the digest of the event before."""
@@ -107,20 +107,26 @@ def event_digest(event: Event) -> bytes:
     return hashlib.sha256(dump(framed)).digest()
 
 
-def verify_chain(events: Iterable[tuple[Event, Sequence[Payload]]], *, complete: bool = False) -> list[str]:
-    """What is wrong with a chain that begins at position 1, one sentence per finding, in order of position.
+def verify_chain(
+    events: Iterable[tuple[Event, Sequence[Payload]]],
+    *,
+    complete: bool = False,
+    since: tuple[int, bytes] = (0, NO_DIGEST),
+) -> list[str]:
+    """What is wrong with a chain, one sentence per finding, in order of position.
 
-    A restated payload must have the digest that the newest event to restate it gives. A missing payload counts
-    only with `complete`, and only where no event restated it.
+    The chain goes on from the position and the digest of `since`. A restated payload must have the digest that the
+    newest event to restate it gives. A missing payload counts only with `complete`, and only where no event
+    restated it.
     """
     problems: list[tuple[int, str]] = []
     odd: dict[tuple[int, EntityId | None], bytes | None] = {}
     newest: dict[tuple[int, EntityId | None], bytes] = {}
-    position, previous = 0, NO_DIGEST
+    position, previous = since
     for event, payloads in events:
         problems += [(event.position, problem) for problem in _broken_links(event, position, previous)]
         position, previous = event.position, event.digest
-        newest.update({(at, subject): digest for at, subject, digest in event.restated})
+        newest.update({(at, subject): digest for at, subject, digest in event.restated if at > since[0]})
         there = {payload.subject: seal(payload.subject, payload.salt, payload.body).digest for payload in payloads}
         for payload in payloads:
             if payload.digest != there[payload.subject]:

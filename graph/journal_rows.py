@@ -17,7 +17,7 @@ import orjson
 from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle
 from ontology.entries import End, Entry, Start, Stated
 from ontology.events import Erasure, Operation, Payload, Shown, SlotHead
-from ontology.facts import FactVersion, Slot, Support
+from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import EntityId
 from ontology.instants import OPEN_END, Instant, Semantics
 from ontology.schema import Schema
@@ -325,7 +325,7 @@ class Decoder:
         slot, version, last, functional, plain = row
         return SlotHead(
             slot=self._slots[slot],
-            version=self._position if version is None else version,
+            version=Version(self._position if version is None else version),
             last=None if last is None else tuple(last),
             functional=functional,
             plain=plain,

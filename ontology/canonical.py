@@ -55,6 +55,8 @@ def canonical_label(text: str, at: str, what: str, chars_max: int) -> str:
     """A short text such as a key or a unit: NFC, 1 to `chars_max` characters, not blank, no control characters."""
     if len(text) > chars_max:
         raise incorrect(at, "too_large", f"the {what} {shown(text)} is longer than {chars_max} characters; shorten it")
+    if text.isascii() and text.isprintable() and text.strip():
+        return text
     text = canonical_text(text, at)
     if any(unicodedata.category(character) == "Cc" for character in text):
         raise incorrect(at, "control_character", f"the {what} {shown(text)} has a control character; remove it")

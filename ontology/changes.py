@@ -16,6 +16,11 @@ class Difference:
     shown: list[Extent]
 
 
+def gained(line: Line) -> Difference:
+    """What turns an empty line into `line`."""
+    return Difference(closed=[], opened=line.runs(), hidden=[], shown=sorted(line.extents(), key=_order))
+
+
 def difference(before: Line, after: Line) -> Difference:
     """What turns `before` into `after`, two lines over one window.
 

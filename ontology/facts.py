@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NewType
+from typing import NewType, Protocol
 
 from ontology.entries import End, Entry, Start
 from ontology.ids import EntityId, FactId
@@ -32,6 +32,10 @@ class Slot:
     language: str
     """The lower-cased language tag of its values, empty where they have none."""
 
+    def __hash__(self) -> int:
+        """Of what tells slots apart within a ledger, to which a subject belongs; slots are looked up often."""
+        return hash((self.subject, self.predicate, self.language))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactVersion:
@@ -55,6 +59,20 @@ class FactVersion:
             self.valid_from <= as_of.valid_at < self.valid_to
             and self.recorded_from <= as_of.known_at < self.recorded_to
         )
+
+    def touches(self, other: "Stretch") -> bool:
+        """Whether its valid time meets or touches a stretch of valid time."""
+        return self.valid_from <= other.valid_to and other.valid_from <= self.valid_to
+
+
+class Stretch(Protocol):
+    """Anything with a valid time."""
+
+    @property
+    def valid_from(self) -> Instant: ...
+
+    @property
+    def valid_to(self) -> Instant: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -108,7 +108,7 @@ def parse_date(text: str) -> tuple[int, int | None, int | None]:
     year, month, day = (int(part) if part else None for part in match.group("year", "month", "day"))
     if year is None or match["year"] in ("-0000", "+0000"):
         raise _unreadable(text)
-    _check_date(text, year, month or 1, day or 1)
+    _check_date(text, year, 1 if month is None else month, 1 if day is None else day)
     return year, month, day
 
 

@@ -14,8 +14,8 @@ from tests.sizes import SOAK
 _START: Final = Instant(days_from_civil(2026, 6, 1) * DAY)
 _CHECKS: Final = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.differing_executors)
 
-settings.register_profile("ci", derandomize=True, max_examples=60, deadline=None, suppress_health_check=_CHECKS)
-settings.register_profile("soak", max_examples=600, deadline=None, print_blob=True, suppress_health_check=_CHECKS)
+settings.register_profile("ci", derandomize=True, max_examples=150, deadline=None, suppress_health_check=_CHECKS)
+settings.register_profile("soak", max_examples=1500, deadline=None, print_blob=True, suppress_health_check=_CHECKS)
 settings.load_profile("soak" if SOAK else "ci")
 
 

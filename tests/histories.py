@@ -63,11 +63,17 @@ class Mix:
     """Of operations that are refused for what they say."""
     stopped_clock: float = 0.0
     """That the clock stands still or runs backwards."""
+    episodes: bool = True
+    """Whether claims cite episodes, of which a store knows when they were said and whether they repeat themselves."""
 
 
 PLAIN: Final = Mix()
 """Assertions and retractions in one slot, of every kind of date."""
 EVERYTHING: Final = Mix(corrections=0.25, batches=0.3, wrong=0.05, stopped_clock=0.1, subjects=("s", "t"))
+ONE_VALUE: Final = Mix(
+    values=("x",), retracts=0.05, late=0.7, coarse=0.2, undated=0.1, open_ends=0.7, unknown_ends=0.25
+)
+"""Where claims of one value contest only each other's ends."""
 EXACT: Final = Mix(coarse=0, undated=0, unknown_ends=0, semantics=0)
 """Nothing that is merely possible."""
 
@@ -114,6 +120,8 @@ class _History:
         self._rng = rng
         self._mix = mix
         self._said = 0
+        self._known = 0
+        """How many operations were said before this transaction: whose claims can be named."""
         self._cited_already: set[tuple[object, ...]] = set()
 
     def transactions(self) -> list[list[Op]]:
@@ -127,6 +135,7 @@ class _History:
             elif self._chance(0.5):
                 clock -= rng.randint(1, 60) * DAY
             size = rng.randint(2, 3) if self._chance(mix.batches) else 1
+            self._known = self._said
             found.append([self._op(clock) for _ in range(size)])
         return found
 
@@ -169,6 +178,8 @@ class _History:
 
     def _cited(self, op: Op) -> Op:
         """With its episode, unless that one says just the same already: then a store calls it a duplicate."""
+        if not self._mix.episodes:
+            return op
         op["episode"] = f"e{self._rng.randint(1, 3)}"
         said = tuple(op.get(field) for field in _SAID)
         if said in self._cited_already:
@@ -198,10 +209,10 @@ class _History:
     def _correction(self, op: Op, clock: int) -> Op:
         kind = self._rng.choice(["withdraw"] * 4 + ["replace"] * 5 + ["erase"])
         if kind == "withdraw":
-            by = self._rng.choice(["claim"] * 4 + ["episode", "source"])
+            by = self._rng.choice(["claim"] * 4 + ["source"] + ["episode"] * self._mix.episodes)
             bare: Op = {"op": "withdraw", "id": op["id"], "recorded_at": op["recorded_at"]}
             if by == "claim":
-                bare["claim"] = f"c{self._rng.randrange(self._said)}"
+                bare["claim"] = f"c{self._rng.randrange(self._known)}" if self._known else "nobody said it"
             elif by == "episode":
                 bare["episode"] = f"e{self._rng.randint(1, 3)}"
             else:

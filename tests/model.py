@@ -448,6 +448,12 @@ class Model(Readings):
                 running.setdefault(run, recorded)
         return sorted(rows)
 
+    def showing(self, key: Key, value: str, at: int) -> list[str]:
+        """The ids of the claims on which the period of a value around an instant rests now."""
+        timeline = self.timeline(key)
+        period = timeline.stretch_around(value, at)
+        return [] if period is None else [s.op["id"] for s in timeline.showing(value, period)]
+
     def evidence(self, key: Key, value: str) -> int:
         """How many claims of a value stand, those that show nowhere included."""
         return sum(s.value == value for s in self.timeline(key).standing)

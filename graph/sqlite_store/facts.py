@@ -67,15 +67,10 @@ class FactReads(Snapshot):
         about = self._about(subject, predicate)
         if about is None:
             return []
-        query = _HISTORY[order][not self._is_now(known_at)]
-        after = _after(order, page)
-        rows = [
-            self._connection.all(
-                query, (slot, known_at, within.start, within.end, functional, certain, *after, page.limit)
-            )
-            for slot, functional in self._connection.all("slots_of_subject", about)
-        ]
-        return self._read(_merged(rows, order, page.limit))
+        slots = self._slots_now(about)
+        if not self._is_now(known_at):
+            slots = _bounds(self._connection.all("state_as_of", (*about, within.start, known_at)), within.start)
+        return self._history(slots, known_at, within, certain, order, page)
 
     def holders_history(
         self, value: ValueKey, predicate: str | None, known_at: Instant, within: Interval, *,
@@ -122,27 +117,32 @@ class FactReads(Snapshot):
         about = self._about(*pair)
         if about is None:
             return []
-        after = page.after or _BEFORE_ALL
-        if self._is_now(as_of.known_at):
-            parameters = (*about, as_of.valid_at, certain, as_of.known_at, *after, page.limit)
-            return [self._decoded(row, as_of.known_at) for row in self._connection.all("state_now", parameters)]
-        rows = [
-            self._visible(row, as_of, certain, page)
-            for row in self._connection.all("slots_as_of", (*about, as_of.valid_at, as_of.known_at))
-        ]
-        return self._read(_merged(rows, Order.VALID, page.limit))
+        now = self._is_now(as_of.known_at)
+        if now:
+            rows = self._connection.all("state_now", (*about, as_of.valid_at, certain, as_of.known_at, page.limit + 1))
+        else:
+            rows = self._connection.all("state_as_of", (*about, as_of.valid_at, as_of.known_at))
+        whole = now or all(row[0] is not None and row[8] > as_of.valid_at for row in rows)
+        if whole and len(rows) <= page.limit and page.after is None:
+            return sorted((self._decoded(row, as_of.known_at) for row in rows), key=_valid_order)
+        slots = self._slots_now(about) if now else _bounds(rows, as_of.valid_at)
+        instant = Interval(as_of.valid_at, Instant(as_of.valid_at + 1))
+        return self._history(slots, as_of.known_at, instant, certain, Order.VALID, page)
 
-    def _visible(self, slot: Row, as_of: AsOf, certain: bool, page: Page) -> list[Row]:
-        """What of a slot is visible, from its row of `slots_as_of`."""
-        pk, functional, certain_to, valid_from, recorded_from, ordinal, version = slot
-        after = page.after or _BEFORE_ALL
-        if version is not None and certain_to > as_of.valid_at:
-            key = (valid_from, recorded_from, ordinal)
-            return [(*key, version, as_of.known_at)] if key > after else []
-        if functional and certain:
-            return []
-        parameters = (pk, as_of.valid_at, as_of.known_at, certain_to, certain, *after, page.limit)
-        return self._connection.all("visible_in_slot", parameters)
+    def _slots_now(self, about: Row) -> list[Row]:
+        """(slot, whether it is functional) of each slot."""
+        return self._connection.all("slots_of_subject", about)
+
+    def _history(
+        self, slots: Iterable[Row], known_at: Instant, within: Interval, certain: bool, order: Order, page: Page
+    ) -> list[Fact]:
+        query = _HISTORY[order][not self._is_now(known_at)]
+        after = _after(order, page)
+        rows = [
+            self._connection.all(query, (slot, known_at, within.start, within.end, bound, certain, *after, page.limit))
+            for slot, bound in slots
+        ]
+        return self._read(_merged(rows, order, page.limit))
 
     def _read(self, rows: Iterable[Row]) -> list[Fact]:
         """The facts behind rows of (three of an order key, version, known_at)."""
@@ -172,6 +172,14 @@ class FactReads(Snapshot):
         first = self._connection.all("starts_of", parameters)
         last = self._connection.all("ends_of", (*parameters, version.valid_to))
         return map(codec.entry, first), map(codec.entry, last)
+
+
+def _bounds(rows: Iterable[Row], valid_at: Instant) -> list[Row]:
+    """(slot, before which start no version reaches `valid_at`), from rows of `state_as_of`.
+
+    In a functional slot nothing lies beside a certain version, so none begins before the end of the last one.
+    """
+    return [(row[11], OPEN_START if row[0] is None else row[7] if row[8] > valid_at else row[8]) for row in rows]
 
 
 def _after(order: Order, page: Page) -> OrderKey:

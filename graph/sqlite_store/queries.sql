@@ -34,12 +34,6 @@ SELECT position, ordinal, key FROM entities
 WHERE tenant_pk = ?1 AND (position, ordinal) > (?3, ?4) AND namespace = ?2
 ORDER BY position, ordinal LIMIT ?5
 
--- name: is_subject
-SELECT 1 FROM slots s JOIN versions v INDEXED BY versions_by_valid ON v.slot_pk = s.pk
-WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3
-  AND v.valid_from <= ?4 AND v.valid_to > ?4 AND v.recorded_from <= ?5 AND v.recorded_to > ?5
-LIMIT 1
-
 -- name: is_value
 SELECT 1 FROM versions v INDEXED BY versions_by_value
 WHERE v.scope_pk = ?1 AND v.value_key = ?2
@@ -64,7 +58,7 @@ GROUP BY e.position, e.ordinal ORDER BY e.position, e.ordinal LIMIT ?10
 
 -- name: state_now
 -- In a functional slot nothing lies beside a certain version: the last one that has begun holds, or it ended and
--- only possible ones that begin after its end can.
+-- only possible ones that begin after its end can. In no order.
 SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
   v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
   s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain,
@@ -81,14 +75,16 @@ LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
   AND u.recorded_from = (SELECT max(n.recorded_from) FROM support n
     WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= ?8)
 WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate >= ?4 AND s.predicate <= ?5
-  AND (v.valid_from, v.recorded_from, v.ordinal) > (?9, ?10, ?11)
-ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?12
+LIMIT ?9
 
--- name: slots_as_of
--- For each slot, of a functional one the certain version that decides: the last one begun by ?6 among those
+-- name: state_as_of
+-- For each slot, with the fact of the certain version that decides in a functional one: the last one begun by ?6 among those
 -- visible at ?7. It is sought backwards a little along valid time, then along recorded time, then all the way
 -- along the older of the two coordinates.
-SELECT s.pk, s.functional, coalesce(v.valid_to, -4611686018427387904), v.valid_from, v.recorded_from, v.ordinal, v.pk
+SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
+  v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
+  s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain,
+  u.recorded_from, u.sources, u.occurrences, u.doubt, s.functional
 FROM slots s
 LEFT JOIN versions v ON v.pk = CASE s.functional WHEN 1 THEN coalesce(
   (SELECT near.pk FROM (
@@ -108,15 +104,10 @@ LEFT JOIN versions v ON v.pk = CASE s.functional WHEN 1 THEN coalesce(
     SELECT c.pk FROM versions c INDEXED BY versions_by_valid
     WHERE c.slot_pk = s.pk AND c.valid_from <= ?6 AND c.recorded_from <= ?7 AND c.recorded_to > ?7 AND c.certain = 1
     ORDER BY c.valid_from DESC, c.recorded_from DESC LIMIT 1) END) END
+LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
+  AND u.recorded_from = (SELECT max(n.recorded_from) FROM support n
+    WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= ?7)
 WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate >= ?4 AND s.predicate <= ?5
-
--- name: visible_in_slot
-SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?3
-FROM versions v INDEXED BY versions_by_valid
-WHERE v.slot_pk = ?1 AND v.valid_from >= ?4 AND v.valid_from <= ?2 AND v.valid_to > ?2
-  AND v.recorded_from <= ?3 AND v.recorded_to > ?3 AND v.certain >= ?5
-  AND (v.valid_from, v.recorded_from, v.ordinal) > (?6, ?7, ?8)
-ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?9
 
 -- name: fact
 -- ?2 is the known_at at which the support counts.
@@ -163,39 +154,39 @@ WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND
 SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM versions v INDEXED BY versions_current
 WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
-  AND v.valid_from >= CASE ?5 WHEN 1 THEN coalesce(
+  AND v.valid_from >= max(?7, CASE ?5 WHEN 1 THEN coalesce(
     (SELECT CASE WHEN c.valid_to > ?3 THEN c.valid_from ELSE c.valid_to END
      FROM versions c INDEXED BY versions_current
      WHERE c.slot_pk = ?1 AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?3 AND c.certain = 1
-     ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
-  AND (v.valid_from, v.recorded_from, v.ordinal) > (?7, ?8, ?9)
+     ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END)
+  AND (+v.valid_from, v.recorded_from, v.ordinal) > (?7, ?8, ?9)
 ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?10
 
 -- name: history_now_backwards
 SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM versions v INDEXED BY versions_current
-WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
+WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.valid_to > ?3 AND v.valid_from <= min(?4 - 1, ?7) AND v.certain >= ?6
   AND v.valid_from >= CASE ?5 WHEN 1 THEN coalesce(
     (SELECT CASE WHEN c.valid_to > ?3 THEN c.valid_from ELSE c.valid_to END
      FROM versions c INDEXED BY versions_current
      WHERE c.slot_pk = ?1 AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?3 AND c.certain = 1
      ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
-  AND (v.valid_from, v.recorded_from, v.ordinal) < (?7, ?8, ?9)
+  AND (+v.valid_from, v.recorded_from, v.ordinal) < (?7, ?8, ?9)
 ORDER BY v.valid_from DESC, v.recorded_from DESC, v.ordinal DESC LIMIT ?10
 
 -- name: history_as_of
--- As `history_now`, of what was visible at ?2; ?5 is not used.
+-- As `history_now`, of what was visible at ?2; none of them begins before ?5.
 SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM versions v INDEXED BY versions_by_valid
-WHERE v.slot_pk = ?1 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
-  AND (v.valid_from, v.recorded_from, v.ordinal) > (?7, ?8, ?9)
+WHERE v.slot_pk = ?1 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.valid_from >= max(?5, ?7) AND v.certain >= ?6
+  AND (+v.valid_from, v.recorded_from, v.ordinal) > (?7, ?8, ?9)
 ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?10
 
 -- name: history_as_of_backwards
 SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM versions v INDEXED BY versions_by_valid
-WHERE v.slot_pk = ?1 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
-  AND (v.valid_from, v.recorded_from, v.ordinal) < (?7, ?8, ?9)
+WHERE v.slot_pk = ?1 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from <= min(?4 - 1, ?7) AND v.valid_from >= ?5 AND v.certain >= ?6
+  AND (+v.valid_from, v.recorded_from, v.ordinal) < (?7, ?8, ?9)
 ORDER BY v.valid_from DESC, v.recorded_from DESC, v.ordinal DESC LIMIT ?10
 
 -- name: history_by_recorded
@@ -237,7 +228,7 @@ JOIN versions v INDEXED BY versions_current ON v.slot_pk = s.pk AND v.recorded_t
      FROM versions c INDEXED BY versions_current
      WHERE c.slot_pk = s.pk AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?3 AND c.certain = 1
      ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
-WHERE s.scope_pk = ?1 AND s.predicate = ?4 AND (v.valid_from, v.recorded_from, v.ordinal) > (?6, ?7, ?8)
+WHERE s.scope_pk = ?1 AND s.predicate = ?4 AND (+v.valid_from, v.recorded_from, v.ordinal) > (?6, ?7, ?8)
 ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?9
 
 -- name: of_predicate_as_of
@@ -245,7 +236,7 @@ SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM slots s INDEXED BY slots_by_predicate
 JOIN versions v INDEXED BY versions_by_valid ON v.slot_pk = s.pk
   AND v.valid_from <= ?3 AND v.valid_to > ?3 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.certain >= ?5
-WHERE s.scope_pk = ?1 AND s.predicate = ?4 AND (v.valid_from, v.recorded_from, v.ordinal) > (?6, ?7, ?8)
+WHERE s.scope_pk = ?1 AND s.predicate = ?4 AND (+v.valid_from, v.recorded_from, v.ordinal) > (?6, ?7, ?8)
 ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?9
 
 -- name: audit

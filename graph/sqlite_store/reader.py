@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from graph.ports import Answered
+from graph.ports import Answered, Page
 from graph.ports import Reader as ReaderPort
 from graph.sqlite_store import codec
 from graph.sqlite_store.claims import ClaimReads
@@ -90,9 +90,10 @@ class SqliteReader(FactReads, ClaimReads):
             if type is None:
                 return True
             return self._connection.one("is_held", (*subject, "type", _text_key(type), *instants)) is not None
-        if type is not None or self._connection.one("is_subject", (*subject, *instants)) is not None:
+        id = entity_id(Place(self._ledger, row[0], row[1]))
+        if type is not None or self.state([(id, None)], as_of, certain=False, page=Page(1)):
             return True
-        pointed = value_key(entity_value(entity_id(Place(self._ledger, row[0], row[1]))))
+        pointed = value_key(entity_value(id))
         return self._connection.one("is_value", (self._scope_pk, pointed, *instants)) is not None
 
     def _event(self, row: Row) -> tuple[Event, tuple[Payload, ...]]:

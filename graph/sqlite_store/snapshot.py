@@ -23,7 +23,7 @@ LAST_KEY = b"\xff" * 17
 class Snapshot:
     """The state of one scope as it was when its transaction began."""
 
-    __slots__ = ("_connection", "_head", "_ledger", "_scope", "_scope_pk", "_tenant_pk")
+    __slots__ = ("_connection", "_ledger", "_row", "_scope", "_scope_pk", "_tenant_pk")
 
     def __init__(self, connection: Connection, scope: Scope) -> None:
         """Take the snapshot; `connection` has begun a transaction."""
@@ -32,18 +32,10 @@ class Snapshot:
         row = connection.one("head", (scope.tenant, scope.namespace, scope.purpose))
         if row is None:
             row = (NOTHING, NOTHING, None, 0, OPEN_START, NO_DIGEST, 0, 0)
-        tenant, scope_pk, ledger, position, recorded_at, digest, erasures, schema_version = row
-        self._tenant_pk: int = tenant
-        self._scope_pk: int = NOTHING if scope_pk is None else scope_pk
-        self._head = Head(
-            ledger=ledger,
-            position=position,
-            recorded_at=recorded_at,
-            digest=digest,
-            erasures=erasures,
-            schema_version=schema_version,
-        )
-        self._ledger: Ledger = ledger or Ledger("")
+        self._tenant_pk: int = row[0]
+        self._scope_pk: int = NOTHING if row[1] is None else row[1]
+        self._ledger: Ledger = row[2] or Ledger("")
+        self._row = row
 
     @property
     def scope(self) -> Scope:
@@ -51,11 +43,19 @@ class Snapshot:
 
     @property
     def head(self) -> Head:
-        return self._head
+        _, _, ledger, position, recorded_at, digest, erasures, schema_version = self._row
+        return Head(
+            ledger=ledger,
+            position=position,
+            recorded_at=recorded_at,
+            digest=digest,
+            erasures=erasures,
+            schema_version=schema_version,
+        )
 
     def _is_now(self, known_at: Instant) -> bool:
         """Whether what was known then is what is known now."""
-        return known_at >= self._head.recorded_at
+        return bool(known_at >= self._row[4])
 
     def _about(self, subject: EntityId, predicate: str | None) -> tuple[int, int, int, object, object] | None:
         """The parameters that name slots of a subject, `None` where there can be none."""

@@ -88,7 +88,7 @@ class SqliteTransaction(SqliteReader):
         ]
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
-        Applying(self._connection, self._scope, self._head.ledger or ledger).apply(commit)
+        Applying(self._connection, self._scope, self.head.ledger or ledger).apply(commit)
         self.erased = bool(commit.changes.erasures)
 
     def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:

@@ -26,6 +26,9 @@ class World(Answers, Protocol):
         """All of `ops` or, with a `Refusal`, none; gives the recorded time."""
         ...
 
+    def visible(self, key: Key, known_at: int | None = None) -> list[Rectangle]: ...
+    def log(self, key: Key, known_from: int, known_to: int) -> list[tuple[int, bool, Rectangle]]: ...
+
 
 MakeWorld = Callable[[Functional], World]
 
@@ -124,12 +127,21 @@ class KernelWorld(Readings):
     def audit(self, key: Key) -> list[Rectangle]:
         return sorted(self.versions.get(key, []))
 
+    def showing(self, key: Key, value: str, at: int) -> list[str]:
+        """The ids of the claims on which the period of a value around an instant rests now."""
+        line = Line.of((OPEN_START, OPEN_END), map(_run, self.visible(key)), self.extents.get(key, []))
+        names = {id(s.entry): s.op["id"] for s in self.spoken}
+        return [names[id(entry)] for entry in resting_on(line, value_key(value), Instant(at))]
+
     def evidence(self, key: Key, value: str) -> int:
         stand = standing([s.entry for s in self.spoken if s.key == key])
         return sum(entry.value == value_key(value) for entry in stand)
 
 
-_worlds: tuple[MakeWorld, ...] = (Model, KernelWorld)
+_conforms: MakeWorld = Model
+
+WORLDS: dict[str, MakeWorld] = {"kernel": KernelWorld}
+"""Every world but the model, against which they are all held."""
 
 
 def value_key(value: str) -> ValueKey:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graph.journal import NO_DIGEST, commit, decode, verify_chain, without
+from graph.journal import NO_DIGEST, commit, decode, restate, verify_chain, without
 from graph.ports import Head
 from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle, Source
 from ontology.entries import End, Entry, Start, Stated
-from ontology.errors import Fault
+from ontology.errors import JSON, Fault
 from ontology.events import ChangeSet, Commit, Erasure, Event, Kind, Operation, Payload, Restated, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Ledger
@@ -382,6 +382,56 @@ def test_an_untouched_payload_is_not_restated() -> None:
 
     assert without(anna, [erasure], (), salt=b"s" * 32) is None
     assert without(ben, [dataclasses.replace(erasure, predicate=None)], (), salt=b"s" * 32) is None
+
+
+def test_restating_finds_the_endings_of_what_it_erases_in_later_payloads() -> None:
+    said = write(1, ANNA, "email", "a@b", "c@d")
+    endings = tuple(
+        Ending(
+            claim=claim.id, state=Lifecycle.WITHDRAWN, reason=claim.id, position=2, recorded_at=NOW, successor=None
+        )
+        for claim in said.claims
+    )  # fmt: skip
+    payloads = [
+        (changes.position, payload)
+        for changes in (said, dataclasses.replace(empty(2), endings=endings, slots=said.slots))
+        for payload in commit(changes, head_at(changes.position - 1), salts=salting()).payloads
+    ]
+    erasure = Erasure(subject=ANNA, predicate="email", value_key=value_key(text("a@b")))
+
+    left = restate(payloads, [erasure], salts=salting())
+
+    assert [each.position for each in left] == [1, 2]
+    assert said.claims[0].id.encode() not in left[1].payload.body
+    assert said.claims[1].id.encode() in left[1].payload.body
+    assert len({each.payload.salt for each in left}) == 2
+    for each in left:
+        assert each.payload.digest == hashlib.sha256(each.payload.salt + each.payload.body).digest()
+
+
+def test_restating_takes_nothing_from_another_scope() -> None:
+    billing = scope_of("acme", purpose="billing")
+    here, there = write(1, ANNA, "email", "a@b"), write(1, ANNA, "email", "c@d")
+    moved = dataclasses.replace(there.claims[0], slot=dataclasses.replace(there.claims[0].slot, scope=billing))
+    made = commit(joined(here, dataclasses.replace(empty(), claims=(moved,))), head_at(0), salts=salting())
+    erasure = Erasure(subject=ANNA, predicate="email", value_key=None)
+
+    (left,) = restate([(1, each) for each in made.payloads], [erasure], salts=salting(), scope=SCOPE)
+
+    assert plain(decode(made.event, [left.payload]).claims) == plain((moved,))
+    assert restate([(1, each) for each in made.payloads], [erasure], salts=salting(), scope=scope_of("acme", "x")) == []
+
+
+def test_a_correction_goes_with_the_value_that_it_replaced() -> None:
+    old, new = value_key(text("a@b")), ClaimId("clm_abcdefgh_1_1")
+    detail: dict[str, JSON] = {"old": old.hex(), "claim": new, "withdrawn": ["clm_abcdefgh_1_0"], "reason": "was a@b"}
+    correction = Operation(op="replace", subject=ANNA, ordinal=0, detail=detail)
+    changes = dataclasses.replace(write(2, ANNA, "email", "x"), operations=(correction,))
+
+    for claims in ((), (ClaimId("clm_abcdefgh_1_0"),)):
+        left, kept = erased(changes, Erasure(subject=ANNA, predicate="email", value_key=old), *claims)
+        assert left.operations == ()
+        assert b"was a@b" not in kept
 
 
 @given(changes=changesets, pick=st.randoms(use_true_random=False))

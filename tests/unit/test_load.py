@@ -368,7 +368,7 @@ def test_a_store_that_is_busy_is_asked_again(world: World, tmp_path: Path) -> No
     ],
 )
 def test_a_line_means_what_the_same_item_means_over_http(wire: dict[str, Any]) -> None:
-    [posted] = bodies.read_body(bodies.ClaimsBody, {"items": [wire]}).items
+    [posted] = bodies.ClaimsBody.model_validate({"items": [wire]}).items
     assert item(decode(json.dumps(wire).encode())) == posted.item()
 
 

@@ -1,0 +1,64 @@
+"""`vigencia`, the command line: it only puts the commands together, so that `--help` is quick."""
+
+from typing import Annotated
+
+import typer
+
+from api.commands.answering import UNEXPECTED, tell
+from api.commands.journals import journal
+from api.commands.loading import load
+from api.commands.reading import diff, history, state
+from api.commands.reasons import why
+from api.commands.serving import demo, init, serve
+from api.commands.upkeep import config, doctor, ontology
+from api.commands.writing import remember
+
+app = typer.Typer(
+    name="vigencia",
+    help=(
+        "A memory for agents that knows what was true when, and what was believed when.\n\n"
+        "vigencia serve --demo\n\n"
+        "vigencia state mira passport_deadline --valid-at 2026-06-10 --known-at 2026-06-02"
+    ),
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_show_locals=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("vigencia"))
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+for command in (serve, demo, init, remember, load, state, history, diff, why, doctor):
+    app.command()(command)
+app.add_typer(journal)
+app.add_typer(ontology)
+app.add_typer(config)
+
+
+def main() -> None:
+    """Run the command that the arguments name; what nobody expected ends with exit code 1 and its traceback."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except Exception:
+        import traceback
+
+        tell(traceback.format_exc().rstrip())
+        tell("internal: a defect; please report it with the lines above")
+        raise SystemExit(UNEXPECTED) from None

@@ -1,0 +1,244 @@
+"""`vigencia journal`: take the journal out, bring one in, and verify that it holds."""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
+
+import typer
+
+from api.commands import options
+from api.commands.answering import CHECK_FAILED, INTERRUPTED, Out, answering, tell
+from api.commands.progress import Progress
+
+if TYPE_CHECKING:
+    from graph.transfer import Transferred
+    from ontology.errors import JSON
+
+journal = typer.Typer(name="journal", help="The chain of everything that was committed.", no_args_is_help=True)
+
+STREAM: Final = "-"
+
+ShowProgress = Annotated[str, typer.Option("--progress", help="auto, json or none.")]
+
+
+@journal.command("export")
+def export(
+    file: Annotated[str, typer.Argument(help="Where to; - is standard output.")] = STREAM,
+    after: Annotated[int, typer.Option("--after", min=0, help="Leave out the events up to this position.")] = 0,
+    progress: ShowProgress = "auto",
+    tenant: options.Tenant = None,
+    store: options.Store = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write the journal of the tenant as JSON lines: all that a copy needs, ids and recorded times included.
+
+    vigencia journal export memory.jsonl
+
+    vigencia journal export - | gzip > memory.jsonl.gz
+
+    A file appears under its name when it is complete. With --json the summary is on stdout, so name a file then.
+    """
+    with answering(as_json=as_json, quiet=quiet) as out:
+        from api.settings import read_settings
+        from api.wiring import services
+        from graph.transfer import export_events
+        from ontology.errors import Incorrect
+        from ontology.scope import Tenant, check_name
+
+        if as_json and file == STREAM:
+            raise Incorrect("with --json stdout has the summary; name a file for the journal")
+        settings = read_settings(store=store, tenant=tenant)
+        name = Tenant(check_name(settings.tenant, "tenant"))
+        with (
+            services(settings, must_exist=True) as opened,
+            _shown(progress, quiet, "exporting") as (bar, told),
+            _written(file) as stream,
+        ):
+            done = export_events(opened.store, name, stream.write, after=after, progress=told)
+            bar.end()
+        _show(out, done, file)
+
+
+@journal.command("import")
+def import_(
+    file: Annotated[str, typer.Argument(help="An exported journal; - is standard input.")],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Pass over the events that an interrupted import had.")
+    ] = False,
+    progress: ShowProgress = "auto",
+    tenant: options.Tenant = None,
+    store: options.Store = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Bring a journal into a tenant that has no events; all of it is checked before anything is written.
+
+    vigencia journal import memory.jsonl --store sqlite:///copy.db
+
+    zcat memory.jsonl.gz | vigencia journal import - --tenant copy
+
+    Exit code 5 where the tenant has events of its own.
+    """
+    with answering(as_json=as_json, quiet=quiet) as out:
+        from api.settings import read_settings
+        from api.wiring import services
+        from graph.transfer import import_events
+        from ontology.scope import Tenant, check_name
+
+        settings = read_settings(store=store, tenant=tenant)
+        name = Tenant(check_name(settings.tenant, "tenant"))
+        with _read(file) as path, services(settings) as opened, _shown(progress, quiet, "importing") as (bar, told):
+            try:
+                done = import_events(
+                    opened.store, name, lambda: _lines(path), now=opened.clock.now(), resume=resume, progress=told
+                )
+            except KeyboardInterrupt:
+                tell("interrupted; go on with the same command and --resume")
+                raise typer.Exit(INTERRUPTED) from None
+            bar.end()
+        _show(out, done, file)
+
+
+@journal.command()
+def verify(
+    refold: Annotated[
+        bool, typer.Option("--refold", help="Also fold every operation again and compare with what is stored.")
+    ] = False,
+    file: Annotated[str | None, typer.Option("--file", help="Verify an exported journal instead of the store.")] = None,
+    progress: ShowProgress = "auto",
+    tenant: options.Tenant = None,
+    store: options.Store = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Check that the chain of the tenant's journal is whole; nothing is changed.
+
+    vigencia journal verify
+
+    vigencia journal verify --refold --json
+
+    Exit code 9 where something does not hold.
+    """
+    with answering(as_json=as_json, quiet=quiet) as out:
+        from graph.transfer import verify_lines
+        from ontology.errors import Incorrect
+
+        if file is not None:
+            if refold:
+                raise Incorrect("--refold needs a store; import the file into one first")
+            with _read(file) as path:
+                findings = verify_lines(_lines(path))
+            document: dict[str, JSON] = {"fine": not findings, "file": file, "findings": findings}
+        else:
+            document, findings = _verified(store, tenant, progress, quiet=quiet, refold=refold)
+        if as_json:
+            out.document(document)
+        else:
+            out.table(("what", "found"), [(name, str(found)) for name, found in document.items() if name != "findings"])
+            for finding in findings:
+                out.line(finding)
+        if findings:
+            raise typer.Exit(CHECK_FAILED)
+
+
+def _verified(
+    store: str | None, tenant: str | None, progress: str, *, quiet: bool, refold: bool
+) -> "tuple[dict[str, JSON], list[str]]":
+    from api.settings import read_settings
+    from api.wiring import services
+    from consolidation.verify import refold as folded_again
+    from graph.ledger import ledger_hash
+    from graph.transfer import verify_events
+    from ontology.scope import scope_of
+
+    settings = read_settings(store=store, tenant=tenant)
+    scope = scope_of(settings.tenant)
+    with services(settings, must_exist=True) as opened:
+        with opened.store.read(scope) as reader:
+            position = reader.head.position
+        findings = verify_events(opened.store, scope.tenant)
+        if refold:
+            with _shown(progress, quiet, "folding again") as (bar, told):
+                findings += folded_again(opened.store, scope.tenant, told)
+                bar.end()
+        digest = ledger_hash(opened.store, scope.tenant)
+    return {
+        "fine": not findings,
+        "position": position,
+        "ledger_hash": digest,
+        "refolded": refold,
+        "findings": list(findings),
+    }, findings
+
+
+def _show(out: Out, done: "Transferred", file: str) -> None:
+    document: dict[str, JSON] = {"events": done.events, "position": done.position, "digest": done.digest.hex()}
+    if out.as_json:
+        out.document(document)
+    elif file != STREAM:
+        out.table(("events", "position", "digest"), [[str(found) for found in document.values()]])
+    else:
+        out.tell(f"{done.events} events up to position {done.position}")
+
+
+@contextmanager
+def _shown(kind: str, quiet: bool, phase: str) -> Iterator[tuple[Progress, Callable[[int], None]]]:
+    """A progress that counts up to what it is told is done."""
+    with Progress("none" if quiet else kind) as bar:
+        bar.phase(phase, None)
+        done = 0
+
+        def told(so_far: int) -> None:
+            nonlocal done
+            bar.advance(so_far - done, {})
+            done = so_far
+
+        yield bar, told
+
+
+@contextmanager
+def _written(file: str) -> Iterator[BinaryIO]:
+    """A stream to write to; a file gets its name when all of it is there."""
+    if file == STREAM:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    from ontology.errors import Incorrect, shown
+
+    path = Path(file)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with part.open("wb") as stream:
+            yield stream
+        part.replace(path)
+    except OSError as exc:
+        raise Incorrect(f"the file {shown(file)} cannot be written: {exc.strerror}") from exc
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _read(file: str) -> Iterator[Path]:
+    """A file that can be read twice; standard input is copied first."""
+    from ontology.errors import NotFound, shown
+
+    if file != STREAM:
+        if not Path(file).is_file():
+            raise NotFound(f"there is no file {shown(file)}", remedy="check its name, or give - for stdin")
+        yield Path(file)
+        return
+    with tempfile.TemporaryDirectory(prefix="vigencia-") as folder:
+        path = Path(folder) / "journal"
+        with path.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
+        yield path
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as stream:
+        yield from stream

@@ -1,0 +1,196 @@
+"""`vigencia serve`, `demo` and `init`: to begin."""
+
+import contextlib
+import signal
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from api.commands import options
+from api.commands.answering import answering, tell
+
+if TYPE_CHECKING:
+    from api.settings import Settings
+    from api.wiring import Services
+
+Host = Annotated[str | None, typer.Option("--host", help="The address to listen on; VIGENCIA_HOST.")]
+Port = Annotated[int | None, typer.Option("--port", help="The port; 0 takes a free one; VIGENCIA_PORT.")]
+KeysFile = Annotated[
+    Path | None, typer.Option("--keys-file", help="Bearer keys, each for one tenant; VIGENCIA_KEYS_FILE.")
+]
+
+
+def serve(
+    demo: Annotated[bool, typer.Option("--demo", help="Record the demonstration story in an empty store.")] = False,
+    host: Host = None,
+    port: Port = None,
+    keys_file: KeysFile = None,
+    store: options.Store = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Start the HTTP server; Ctrl-C stops it.
+
+    vigencia serve --demo
+
+    vigencia serve --host 0.0.0.0 --keys-file keys.yaml --store sqlite:////srv/vigencia.db
+
+    Off loopback a keys file is required. Exit code 7 where the port is taken.
+    """
+    with answering(as_json=False, quiet=quiet) as out:
+        from api.settings import read_settings
+        from api.wiring import check_exposure, services
+        from ontology.scope import scope_of
+
+        settings = read_settings(host=host, port=port, keys_file=keys_file, store=store)
+        check_exposure(settings)
+        with _listening(settings) as listener, services(settings) as opened:
+            if demo:
+                from api.demo import seed
+
+                seed(opened, scope_of(settings.tenant))
+            name, number = listener.getsockname()[:2]
+            url = f"http://{f'[{name}]' if ':' in name else name}:{number}"
+            if not quiet:
+                out.tell(f"vigencia serves {settings.store} on {url}; Ctrl-C stops it")
+                if demo:
+                    out.tell(_to_try(url))
+            _run(opened, listener)
+
+
+def demo(
+    tenant: options.Tenant = None,
+    store: options.Store = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Record the story of Mira's passport in an empty store, and print what it answers.
+
+    vigencia demo --store sqlite:///:memory:
+
+    vigencia demo --json
+    """
+    with answering(as_json=as_json, quiet=quiet) as out:
+        from api.commands.asking import Asking
+        from api.demo import DEADLINE, QUESTIONS, seed_or_find
+        from api.settings import read_settings
+        from api.wiring import services
+        from ontology.scope import scope_of
+
+        settings = read_settings(store=store, tenant=tenant)
+        with services(settings) as opened:
+            seed_or_find(opened, scope_of(settings.tenant))
+            asking = Asking(opened, namespace="default", purpose="general")
+            answers = [
+                (q, asking.state(subject=q.subject, predicate=DEADLINE, valid_at=q.valid_at, known_at=q.known_at))
+                for q in QUESTIONS
+            ]
+        if as_json:
+            out.document([{"question": q.words, "answer": answer} for q, answer in answers])
+            return
+        from api.commands.showing import value_text
+
+        rows = []
+        for question, answer in answers:
+            values = ", ".join(value_text(fact["value"]) for fact in answer["items"])
+            rows.append((question.words, values, question.valid_at or "now", question.known_at or "newest"))
+        out.table(("question", "answer", "valid at", "known at"), rows)
+        out.tell(f"ask for yourself: vigencia history mira {DEADLINE}, vigencia why mira {DEADLINE}")
+
+
+def init(
+    pack: Annotated[
+        list[str] | None, typer.Option("--pack", help="A pack to add: a YAML file, or demo. May stand several times.")
+    ] = None,
+    tenant: options.Tenant = None,
+    store: options.Store = None,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Make the store, and add packs to the schema; what is there stays.
+
+    vigencia init
+
+    vigencia init --pack travel.yaml --store sqlite:////srv/vigencia.db
+    """
+    with answering(as_json=as_json, quiet=quiet) as out:
+        from api.commands.loading import PRINCIPAL
+        from api.commands.upkeep import read_any_pack
+        from api.settings import read_settings
+        from api.wiring import services
+        from ontology.scope import scope_of
+
+        settings = read_settings(store=store, tenant=tenant)
+        scope = scope_of(settings.tenant)
+        packs = [read_any_pack(name) for name in pack or []]
+        with services(settings) as opened:
+            for each in packs:
+                opened.writer.put_schema(scope, PRINCIPAL, each)
+            schema = opened.writer.schema(scope)
+        if as_json:
+            out.document({"store": settings.store, "tenant": settings.tenant, "schema_version": schema.version})
+            return
+        out.line(settings.store)
+        out.tell(
+            f"schema version {schema.version}, {len(schema.predicates)} predicates; next: vigencia remember, or serve"
+        )
+
+
+def _run(services: "Services", listener: socket.socket) -> None:
+    """Serve until a signal comes, then end in order."""
+    import uvicorn
+
+    from api.app import create_app
+
+    config = uvicorn.Config(
+        create_app(services), log_config=_logging(services.settings.log_level), access_log=False, lifespan="auto",
+        server_header=False, timeout_graceful_shutdown=10,
+    )  # fmt: skip
+    # uvicorn raises the signal again when it has ended; here that is the end of the command, not of the process
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listener])
+    tell("stopped")
+
+
+def _listening(settings: "Settings") -> socket.socket:
+    """A socket that listens already, so that a taken port is told in our words."""
+    from ontology.errors import Unavailable
+
+    try:
+        family, *_, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=2048)
+    except OSError as exc:
+        raise Unavailable(
+            f"cannot listen on {settings.host}:{settings.port}: {exc.strerror or exc}",
+            remedy=f"stop what uses the port, or take another: vigencia serve --port {settings.port + 1}",
+        ) from exc
+
+
+def _logging(level: str) -> dict[str, object]:
+    """Everything goes to stderr; stdout is for data."""
+    stderr = {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stderr"}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+        "handlers": {"stderr": stderr},
+        "loggers": {
+            "uvicorn": {"level": "WARNING", "handlers": ["stderr"], "propagate": False},
+            "vigencia": {"level": level.upper(), "handlers": ["stderr"], "propagate": False},
+        },
+    }
+
+
+def _to_try(url: str) -> str:
+    state = f"{url}/v1/state?subject=mira&predicate=passport_deadline"
+    return "\n".join(
+        (
+            "try, in another terminal:",
+            f"  curl '{state}'",
+            f"  curl '{state}&valid_at=2026-06-02'",
+            f"  curl '{state}&valid_at=2026-06-10&known_at=2026-06-02'",
+        )
+    )

@@ -1,0 +1,51 @@
+"""That the benchmarks run and give every figure; how fast anything is, no test asks."""
+
+import json
+import math
+from pathlib import Path
+
+from benchmarks.figures import table, write_json
+from benchmarks.sizes import TINY
+from benchmarks.suite import PARTS, run
+
+PROMISED = (
+    "requests of /v1/state against an empty route",
+    "single writes beside 400 facts, against bare",
+    "state, 400 facts, against bare",
+    "state, 800 facts, against bare",
+    "state, from 400 to 800 facts",
+    "as-of, 400 facts, against bare",
+    "as-of, 800 facts, against bare",
+    "as-of, from 400 to 800 facts",
+    "slot with 300 versions, current, against a normal one",
+    "slot with 300 versions, at any valid time, against a normal one",
+    "slot with 300 versions, as-of (both past), against a normal one",
+    "slot with 300 versions, as-of (known early, valid late), against a normal one",
+    "slot with 300 versions, as-of (known late, valid early), against a normal one",
+    "single writes into a slot with 300 versions, against bare",
+    "bulk load, 400 facts, against bare",
+    "bulk load by the loader, 400 facts, against bare",
+    "bulk load, 800 facts, against bare",
+)
+"""The figures with an aim, in the order of the run."""
+
+
+def test_every_figure_is_produced(tmp_path: Path) -> None:
+    figures = list(run(TINY))
+    assert tuple(figure.name for figure in figures if figure.aim is not None) == PROMISED
+    assert all(math.isfinite(figure.value) and figure.value > 0 for figure in figures)
+    assert all((figure.aim is None) == (figure.holds is None) for figure in figures)
+    assert any(figure.name == "bytes per fact, 800 facts" for figure in figures)
+    for line, figure in zip(table(figures).splitlines()[1:], figures, strict=False):
+        assert figure.name in line
+
+    write_json(tmp_path / "figures.json", figures)
+    written = json.loads((tmp_path / "figures.json").read_text())
+    assert [set(figure) for figure in written] == [{"name", "value", "unit", "aim", "holds"}] * len(figures)
+    assert len({figure["name"] for figure in written}) == len(figures)
+
+
+def test_a_part_can_be_measured_alone() -> None:
+    assert PARTS == ("serving", "writing", "reading", "long-slot", "loading")
+    figures = list(run(TINY, "writing"))
+    assert {figure.name.partition(",")[0] for figure in figures} == {"single writes beside 400 facts"}
