@@ -25,9 +25,11 @@ _ROWS_AT_ONCE: Final = 2_000
 class Applying:
     """One commit on its way into the graph, under the tenant's lock."""
 
-    def __init__(self, run: Run, scope: Scope, head: Head, ledger: Ledger) -> None:
+    def __init__(self, run: Run, scope: Scope, started: Head, head: Head, ledger: Ledger) -> None:
+        """`started` is where the ledger stood when the transaction began, `head` after the commits before this one."""
         self._run = run
         self._scope = scope
+        self._started = started
         self._head = head
         self._ledger = ledger
         self._rows = Rows(scope.tenant, ledger)
@@ -57,7 +59,7 @@ class Applying:
 
     def _erase(self, erasures: Iterable[Erasure]) -> None:
         for erasure in erasures:
-            scope, subject, predicate = self._scope, erasure.subject, erasure.predicate
+            scope, subject, predicate = erasure.scope, erasure.subject, erasure.predicate
             named = {
                 "pairs": [] if predicate is None else [keys.pair_key(scope, subject, predicate)],
                 "subjects": [keys.subject_key(scope, subject)] if predicate is None else [],
@@ -68,8 +70,6 @@ class Applying:
                 self._run(query, {"slots": slots, "value": value})
             if value is None:
                 self._run("erase_slot", {"slots": slots})
-                if predicate is None:
-                    self._run("erase_entity", {"place": self._rows.place(subject, ENTITY)})
 
     def _put_event(self, event: Event) -> None:
         restated = json.dumps([(position, subject, digest.hex()) for position, subject, digest in event.restated])
@@ -142,7 +142,7 @@ class Applying:
         self._many("restate_payload", rows, tenant=self._scope.tenant)
 
     def _advance(self, commit: Commit) -> Head:
-        changes, before = commit.changes, self._head
+        changes, before, started = commit.changes, self._head, self._started
         after = Head(
             ledger=self._ledger,
             position=changes.position,
@@ -154,11 +154,18 @@ class Applying:
         row: dict[str, object] = {
             "position": after.position, "recorded_at": after.recorded_at, "digest": after.digest,
             "erasures": after.erasures, "schema_version": after.schema_version,
-            "previous_position": before.position, "previous_recorded_at": before.recorded_at,
-            "previous_digest": before.digest, "previous_erasures": before.erasures,
-            "previous_schema_version": before.schema_version,
+            "previous_position": started.position, "previous_recorded_at": started.recorded_at,
+            "previous_digest": started.digest, "previous_erasures": started.erasures,
+            "previous_schema_version": started.schema_version,
         }  # fmt: skip
-        self._put("advance_tenant", row=row, expected=1, tenant=self._scope.tenant, ledger=self._ledger)
+        self._put(
+            "advance_tenant",
+            row=row,
+            expected=1,
+            tenant=self._scope.tenant,
+            ledger=self._ledger,
+            before=before.position,
+        )
         return after
 
     # ---- running

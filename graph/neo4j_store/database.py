@@ -63,14 +63,15 @@ class Work:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Leave nothing of a transaction that was not committed; an error on its way goes on alone."""
-        try:
+        self.end()
+
+    def end(self) -> None:
+        """Leave nothing of a transaction that was not committed; never raises, for an error may be on its way."""
+        with suppress(*_ERRORS):
             if not self._transaction.closed():
                 self._transaction.rollback()
+        with suppress(*_ERRORS):
             self._session.close()
-        except _ERRORS:
-            if kind is None:
-                return
 
     def run(self, query: str, parameters: Parameters) -> list[Row]:
         """Every record that a named query gives, as a list of its columns."""
@@ -79,16 +80,11 @@ class Work:
 
     def commit(self) -> None:
         """Raises `CommitLost` where the reply did not come."""
-        try:
-            with translating():
-                try:
-                    self._transaction.commit()
-                except IncompleteCommit as exc:
-                    raise CommitLost from exc
-        finally:
-            # whatever happens when the session closes, the commit is done or its error is on its way
-            with suppress(*_ERRORS):
-                self._session.close()
+        with translating():
+            try:
+                self._transaction.commit()
+            except IncompleteCommit as exc:
+                raise CommitLost from exc
 
 
 class Database:

@@ -22,7 +22,8 @@ RETURN c.ledger, c.position, c.recorded_at, c.digest, c.erasures, c.schema_versi
 MATCH (c:Clock) WHERE c.position > 0 RETURN c.tenant ORDER BY c.tenant
 
 // name: scopes
-MATCH (s:Scope) WHERE s.tenant = $tenant RETURN s.namespace, s.purpose ORDER BY s.namespace, s.purpose
+MATCH (s:Scope) WHERE s.tenant = $tenant AND EXISTS { MATCH (l:Slot) WHERE l.scope = s.scope AND l.subject_position >= 0 }
+RETURN s.namespace, s.purpose ORDER BY s.namespace, s.purpose
 
 // name: newest_schema
 MATCH (s:Schema) WHERE s.tenant = $tenant AND s.position <= $position
@@ -754,7 +755,7 @@ ON CREATE SET c.position = 0, c.recorded_at = -4611686018427387904, c.digest = $
 RETURN c.position
 
 // name: advance_tenant
-MATCH (c:Clock {tenant: $tenant}) WHERE c.position = $row.previous_position
+MATCH (c:Clock {tenant: $tenant}) WHERE c.position = $before
 SET c += $row, c.ledger = coalesce(c.ledger, $ledger), c.written_at = timestamp()
 RETURN count(c)
 
@@ -809,14 +810,6 @@ DELETE u
 UNWIND $slots AS slot
 MATCH (s:Slot {slot: slot})
 DELETE s
-
-// name: erase_entity
-// An entity at which facts of others point stays as a bare end for them: it has no name, so nobody finds it.
-MATCH (e:Entity {place: $place})
-WHERE NOT EXISTS { MATCH (s:Slot) WHERE s.entity = $place }
-REMOVE e.key, e.namespace
-WITH e WHERE NOT EXISTS { (e)--() }
-DELETE e
 
 // name: put_entity
 UNWIND $rows AS row

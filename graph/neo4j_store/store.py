@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
-from graph.neo4j_store.database import CommitLost, Database, Limits, Work
+from graph.neo4j_store.database import QUERIES, CommitLost, Database, Limits, Work
 from graph.neo4j_store.diagnosis import diagnose, engine
 from graph.neo4j_store.ledger import ledger_rows
 from graph.neo4j_store.migration import migrate
@@ -20,7 +20,7 @@ from graph.neo4j_store.reader import Neo4jReader
 from graph.neo4j_store.snapshot import NO_DIGEST, NOTHING, SETTLED_MILLISECONDS, head_of, readable
 from graph.neo4j_store.transaction import Neo4jTransaction
 from graph.ports import Capabilities, Head, MemoryStore, Reader, Transaction
-from ontology.errors import Busy, Unavailable
+from ontology.errors import Busy, Fault, Unavailable
 from ontology.scope import Namespace, Purpose, Scope, Tenant
 
 BUSY_SECONDS: Final = 5.0
@@ -69,8 +69,9 @@ class Neo4jStore:
         if not lock.acquire(timeout=self._busy_seconds):
             raise Busy(f"another writer held the tenant for {self._busy_seconds:g} s; nothing was written")
         try:
-            with self._database.begin() as work:
-                transaction = Neo4jTransaction(work.run, scope, self._locked(work, scope.tenant))
+            work, head = self._begin(scope.tenant)
+            with work:
+                transaction = Neo4jTransaction(work.run, scope, head)
                 yield transaction
                 try:
                     work.commit()
@@ -108,15 +109,20 @@ class Neo4jStore:
         rows = self._database.run("head", {"tenant": tenant, "settled": SETTLED_MILLISECONDS})
         return readable(rows[0], acknowledged) if rows else NOTHING
 
-    def _locked(self, work: Work, tenant: Tenant) -> Head:
-        """The head of a tenant whose lock this transaction now has."""
-        rows = work.run("lock", {"tenant": tenant, "nonce": self._nonce()})
-        if not rows:
-            with self._database.begin() as first:
-                first.run("put_tenant", {"tenant": tenant, "digest": NO_DIGEST})
-                first.commit()
-            rows = work.run("lock", {"tenant": tenant, "nonce": self._nonce()})
-        return head_of(rows[0])
+    def _begin(self, tenant: Tenant) -> tuple[Work, Head]:
+        """A transaction that has the tenant's lock, and the head under it."""
+        for _ in range(2):
+            work = self._database.begin()
+            try:
+                rows = work.run("lock", {"tenant": tenant, "nonce": f"{os.getpid()}-{next(self._nonces)}"})
+            except BaseException:
+                work.end()
+                raise
+            if rows:
+                return work, head_of(rows[0])
+            work.end()  # looking for a Clock that is not there keeps others, this one too, from making it
+            self._database.change(QUERIES["put_tenant"], {"tenant": tenant, "digest": NO_DIGEST})
+        raise Fault(f"the Clock of tenant {tenant!r} is gone")
 
     def _look_up(self, tenant: Tenant, transaction: Neo4jTransaction, lost: CommitLost) -> None:
         """Find out whether a commit whose reply was lost took effect. Raises `Unavailable` where it did not, or
@@ -126,8 +132,8 @@ class Neo4jStore:
         for pause in _LOOKUP_PAUSES:
             time.sleep(pause)
             try:
-                with self._database.begin() as work:
-                    self._locked(work, tenant)  # what is still on its way holds the lock
+                work, _ = self._begin(tenant)  # what is still on its way holds the lock
+                with work:
                     asked = {"tenant": tenant, "position": transaction.committing.position}
                     found = work.run("committed", asked)
             except (Unavailable, Busy):
@@ -145,9 +151,6 @@ class Neo4jStore:
     def _lock_of(self, tenant: Tenant) -> threading.Lock:
         with self._lock:
             return self._locks.setdefault(tenant, threading.Lock())
-
-    def _nonce(self) -> str:
-        return f"{os.getpid()}-{next(self._nonces)}"
 
     def _await_server(self, wait_seconds: float) -> str:
         deadline = time.monotonic() + wait_seconds

@@ -99,7 +99,9 @@ class Neo4jTransaction(Neo4jReader):
         return [(row[0], _payload(subject, row)) for row in rows]
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
-        self.committing = Applying(self._run, self._scope, self._head, self._head.ledger or ledger).apply(commit)
+        head = self.committing or self._head
+        applying = Applying(self._run, self._scope, self._head, head, head.ledger or ledger)
+        self.committing = applying.apply(commit)
 
     def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
         row: Mapping[str, object] = {
