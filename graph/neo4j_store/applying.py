@@ -1,149 +1,65 @@
-"""How one commit is written: most of it in one query, in the order of the fields of its change set."""
+"""How a commit is written: what was told in one query, what became of belief in a second, pieces where it is much."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from graph.neo4j_store import keys
-from graph.neo4j_store.rows import Rows
+from graph.neo4j_store.rows import Rows, subjects_and_values
 from graph.neo4j_store.snapshot import Run
 from graph.ports import Head
 from ontology.errors import Fault
-from ontology.events import ChangeSet, Commit, Erasure, Event, Restated
-from ontology.ids import CLAIM, ENTITY, EntityId, Ledger
+from ontology.events import Commit, Erasure, Restated
+from ontology.ids import CLAIM, ENTITY, Ledger
 from ontology.schema_document import schema_document
-from ontology.scope import Scope
-from ontology.values import ValueType
+from ontology.scope import Tenant
 
-_PARTS: Final = (
-    "slots", "claims", "cited", "endings", "closed", "facts", "literals", "hidden", "shown", "support", "payloads",
-)  # fmt: skip
-"""The lists that `apply` takes, in the order of the counts that it gives."""
+_TOLD: Final = ("scopes", "entities", "ends", "episodes", "slots", "claims", "payloads")
+_BELIEVED: Final = ("cited", "endings", "closed", "hidden", "facts", "literals", "shown", "support")
+"""The lists that each query takes, in the order of the counts that it gives."""
 _ROWS_AT_ONCE: Final = 2_000
+
+Parts = Mapping[str, Sequence[object]]
 
 
 class Applying:
     """One commit on its way into the graph, under the tenant's lock."""
 
-    def __init__(self, run: Run, scope: Scope, started: Head, head: Head, ledger: Ledger) -> None:
+    def __init__(self, run: Run, tenant: Tenant, started: Head, head: Head, ledger: Ledger) -> None:
         """`started` is where the ledger stood when the transaction began, `head` after the commits before this one."""
         self._run = run
-        self._scope = scope
+        self._tenant = tenant
         self._started = started
         self._head = head
         self._ledger = ledger
-        self._rows = Rows(scope.tenant, ledger)
+        self._rows = Rows(tenant, ledger)
 
     def apply(self, commit: Commit) -> Head:
         """Write all of it; gives where the ledger stands then. Raises `Fault` where it does not fit what is stored."""
-        changes, rows, tenant = commit.changes, self._rows, self._scope.tenant
+        changes, after = commit.changes, self._after(commit)
         if changes.schema is not None:
             document = json.dumps(schema_document(changes.schema), ensure_ascii=False)
             version = changes.schema.version
-            row = {"tenant": tenant, "position": changes.position, "version": version, "document": document}
-            self._put("put_schema", row=row, expected=1)
-        self._erase(changes.erasures)
-        self._many("put_entity", [rows.entity(entity) for entity in changes.entities])
-        self._put_event(commit.event)
-        self._put_scopes(changes)
-        self._many(
-            "put_episode", [rows.episode(e, changes.position) for e in changes.episodes], position=changes.position
-        )
-        self._many("put_entity", [rows.end(id) for id in self._ends(changes)])
-        self._apply(commit)
-        self._put_successors(changes)
+            row = {"tenant": self._tenant, "position": changes.position, "version": version, "document": document}
+            self._run("put_schema", {"row": row})
+        for erasure in changes.erasures:
+            self._erase(erasure)
+        self._put("apply_told", _TOLD, self._told(commit), self._turn(commit, after))
+        common = {"tenant": self._tenant, "now": changes.recorded_at}
+        believed = self._believed(commit)
+        if any(believed.values()):
+            self._put("apply_believed", _BELIEVED, believed, common)
+        self._put_successors(commit)
         self._restate(commit.restated)
-        return self._advance(commit)
+        return after
 
     # ---- parts of a commit
 
-    def _erase(self, erasures: Iterable[Erasure]) -> None:
-        for erasure in erasures:
-            scope, subject, predicate = erasure.scope, erasure.subject, erasure.predicate
-            named = {
-                "pairs": [] if predicate is None else [keys.pair_key(scope, subject, predicate)],
-                "subjects": [keys.subject_key(scope, subject)] if predicate is None else [],
-            }
-            value = None if erasure.value_key is None else erasure.value_key.hex()
-            slots = [row[0] for row in self._run("slots_to_erase", named)]
-            for query in ("erase_claims", "erase_versions", "erase_values", "erase_extents", "erase_support"):
-                self._run(query, {"slots": slots, "value": value})
-            if value is None:
-                self._run("erase_slot", {"slots": slots})
-
-    def _put_event(self, event: Event) -> None:
-        restated = json.dumps([(position, subject, digest.hex()) for position, subject, digest in event.restated])
-        self._many("put_agent", [{"tenant": self._scope.tenant, "agent": event.principal}])
-        row = {
-            "tenant": self._scope.tenant, "position": event.position, "recorded_at": event.recorded_at,
-            "kind": event.kind.value, "principal": event.principal, "restated": restated, "previous": event.previous,
-            "digest": event.digest,
-        }  # fmt: skip
-        self._put("put_event", row=row, expected=1)
-
-    def _put_scopes(self, changes: ChangeSet) -> None:
-        scopes = dict.fromkeys(head.slot.scope for head in changes.slots)
-        rows = [
-            {"scope": keys.scope_key(s), "tenant": s.tenant, "namespace": s.namespace, "purpose": s.purpose}
-            for s in scopes
-        ]
-        self._many("put_scope", rows)
-
-    def _ends(self, changes: ChangeSet) -> list[EntityId]:
-        """The entities that facts and claims of this commit hang on."""
-        made = {entity.id for entity in changes.entities}
-        ends = [version.slot.subject for version in changes.opened]
-        ends += [EntityId(v.value.text) for v in changes.opened if v.value.type is ValueType.ENTITY]
-        ends += [shown.slot.subject for shown in changes.shown]
-        return [id for id in dict.fromkeys(ends) if id not in made]
-
-    def _apply(self, commit: Commit) -> None:
-        changes, rows = commit.changes, self._rows
-        now, tenant = changes.recorded_at, self._scope.tenant
-        facts = [rows.version(version) for version in changes.opened]
-        parts: dict[str, Sequence[object]] = {
-            "slots": [rows.slot(head, changes.position) for head in changes.slots],
-            "claims": [rows.claim(claim) for claim in changes.claims],
-            "cited": [[rows.place(c.id, CLAIM), c.episode] for c in changes.claims if c.episode is not None],
-            "endings": [rows.ending(ending) for ending in changes.endings],
-            "closed": [keys.place_key(tenant, (v.position, v.ordinal)) for v in changes.closed],
-            "facts": [fact for fact in facts if isinstance(fact["value"], str)],
-            "literals": [fact for fact in facts if not isinstance(fact["value"], str)],
-            "hidden": [rows.hidden(shown) for shown in changes.hidden],
-            "shown": [rows.shown(shown, now) for shown in changes.shown],
-            "support": [rows.support(support) for support in changes.support],
-            "payloads": rows.payloads(commit.event, commit.payloads),
-        }
-        common = {"tenant": tenant, "position": changes.position, "now": now}
-        for chunk in _chunks(parts):
-            counts = self._run("apply", common | chunk)[0]
-            for name, count in zip(_PARTS, counts, strict=True):
-                if count != len(chunk[name]):
-                    raise Fault(f"of {len(chunk[name])} {name} {count} fit what is stored; the commit does not")
-
-    def _put_successors(self, changes: ChangeSet) -> None:
-        rows = self._rows
-        pairs = [
-            [rows.place(ending.claim, CLAIM), rows.place(ending.successor, CLAIM)]
-            for ending in changes.endings
-            if ending.successor is not None
-        ]
-        self._many("put_successor", pairs)
-
-    def _restate(self, restated: Iterable[Restated]) -> None:
-        rows = [
-            {
-                "position": each.position,
-                "subject": "" if each.payload.subject is None else self._rows.place(each.payload.subject, ENTITY),
-                "restated": each.payload.digest, "salt": each.payload.salt, "body": each.payload.body,
-            }
-            for each in restated
-        ]  # fmt: skip
-        self._many("restate_payload", rows, tenant=self._scope.tenant)
-
-    def _advance(self, commit: Commit) -> Head:
-        changes, before, started = commit.changes, self._head, self._started
-        after = Head(
+    def _after(self, commit: Commit) -> Head:
+        changes, before = commit.changes, self._head
+        if changes.position != before.position + 1:
+            raise Fault(f"a commit at position {changes.position} cannot follow position {before.position}")
+        return Head(
             ledger=self._ledger,
             position=changes.position,
             recorded_at=changes.recorded_at,
@@ -151,44 +67,109 @@ class Applying:
             erasures=before.erasures + (1 if changes.erasures else 0),
             schema_version=before.schema_version if changes.schema is None else changes.schema.version,
         )
-        row: dict[str, object] = {
-            "position": after.position, "recorded_at": after.recorded_at, "digest": after.digest,
-            "erasures": after.erasures, "schema_version": after.schema_version,
-            "previous_position": started.position, "previous_recorded_at": started.recorded_at,
-            "previous_digest": started.digest, "previous_erasures": started.erasures,
-            "previous_schema_version": started.schema_version,
+
+    def _turn(self, commit: Commit, after: Head) -> dict[str, object]:
+        """The parameters of the Clock and of the activity."""
+        event, started = commit.event, self._started
+        restated = json.dumps([(position, subject, digest.hex()) for position, subject, digest in event.restated])
+        return {
+            "tenant": self._tenant, "ledger": after.ledger, "position": after.position,
+            "recorded_at": after.recorded_at, "digest": after.digest, "erasures": after.erasures,
+            "schema_version": after.schema_version, "previous_position": started.position,
+            "previous_recorded_at": started.recorded_at, "previous_digest": started.digest,
+            "previous_erasures": started.erasures, "previous_schema_version": started.schema_version,
+            "kind": event.kind.value, "principal": event.principal, "restated": restated, "previous": event.previous,
         }  # fmt: skip
-        self._put(
-            "advance_tenant",
-            row=row,
-            expected=1,
-            tenant=self._scope.tenant,
-            ledger=self._ledger,
-            before=before.position,
-        )
-        return after
+
+    def _told(self, commit: Commit) -> Parts:
+        changes, rows = commit.changes, self._rows
+        made = {entity.id for entity in changes.entities}
+        return {
+            "scopes": [rows.scope(scope) for scope in dict.fromkeys(head.slot.scope for head in changes.slots)],
+            "entities": [rows.entity(entity) for entity in changes.entities],
+            "ends": [
+                rows.place(id, ENTITY) for id in subjects_and_values(changes.opened, changes.shown) if id not in made
+            ],
+            "episodes": [rows.episode(episode, changes.position) for episode in changes.episodes],
+            "slots": [rows.slot(head, changes.position) for head in changes.slots],
+            "claims": [rows.claim(claim) for claim in changes.claims],
+            "payloads": rows.payloads(commit.event, commit.payloads),
+        }
+
+    def _believed(self, commit: Commit) -> Parts:
+        changes, rows = commit.changes, self._rows
+        facts = [rows.version(version) for version in changes.opened]
+        return {
+            "cited": [[rows.place(c.id, CLAIM), c.episode] for c in changes.claims if c.episode is not None],
+            "endings": [rows.ending(ending) for ending in changes.endings],
+            "closed": [keys.place_key(self._tenant, (v.position, v.ordinal)) for v in changes.closed],
+            "hidden": [rows.hidden(shown) for shown in changes.hidden],
+            "facts": [fact for fact in facts if isinstance(fact[1], str)],
+            "literals": [fact for fact in facts if not isinstance(fact[1], str)],
+            "shown": [rows.shown(shown) for shown in changes.shown],
+            "support": [rows.support(support) for support in changes.support],
+        }
+
+    def _erase(self, erasure: Erasure) -> None:
+        scope, subject, predicate = erasure.scope, erasure.subject, erasure.predicate
+        named = {
+            "pairs": [] if predicate is None else [keys.pair_key(scope, subject, predicate)],
+            "subjects": [keys.subject_key(scope, subject)] if predicate is None else [],
+        }
+        value = None if erasure.value_key is None else erasure.value_key.hex()
+        slots = [row[0] for row in self._run("slots_to_erase", named)]
+        for query in ("erase_claims", "erase_versions", "erase_values", "erase_extents", "erase_support"):
+            self._run(query, {"slots": slots, "value": value})
+        if value is None:
+            self._run("erase_slot", {"slots": slots})
+
+    def _put_successors(self, commit: Commit) -> None:
+        """Join the claims that correct others to those; a claim that a later erasure took has none."""
+        rows = self._rows
+        pairs = [
+            [rows.place(ending.claim, CLAIM), rows.place(ending.successor, CLAIM)]
+            for ending in commit.changes.endings
+            if ending.successor is not None
+        ]
+        if pairs:
+            self._run("put_successor", {"rows": pairs})
+
+    def _restate(self, restated: Iterable[Restated]) -> None:
+        rows = [
+            [
+                each.position,
+                "" if each.payload.subject is None else self._rows.place(each.payload.subject, ENTITY),
+                each.payload.digest,
+                each.payload.salt,
+                each.payload.body,
+            ]
+            for each in restated
+        ]
+        if rows:
+            found = self._run("restate_payload", {"tenant": self._tenant, "rows": rows})[0][0]
+            _check("restated payloads", found, len(rows))
 
     # ---- running
 
-    def _put(self, query: str, *, row: object, expected: int, **others: object) -> None:
-        count = self._run(query, {"row": row, **others})[0][0]
-        if count != expected:
-            raise Fault(f"{query} found {count} of {expected}; the commit does not fit what is stored")
-
-    def _many(self, query: str, rows: Sequence[object], **others: object) -> None:
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            part = rows[start : start + _ROWS_AT_ONCE]
-            count = self._run(query, {"rows": part, **others})[0][0]
-            if count != len(part):
-                raise Fault(f"{query} found {count} rows of {len(part)}; the commit does not fit what is stored")
+    def _put(self, query: str, names: Sequence[str], parts: Parts, common: Mapping[str, object]) -> None:
+        for chunk in _chunks(parts):
+            counts = self._run(query, {**common, **chunk})[0]
+            for name, count in zip(names, counts, strict=True):
+                _check(name, count, len(chunk[name]))
 
 
-def _chunks(parts: dict[str, Sequence[object]]) -> Iterable[dict[str, Sequence[object]]]:
+def _check(name: str, found: int, wanted: int) -> None:
+    """A silent miss must never be committed."""
+    if found != wanted:
+        raise Fault(f"of {wanted} {name} {found} fit what is stored; the commit does not")
+
+
+def _chunks(parts: Parts) -> Iterator[Parts]:
     """All in one where it is little; else part by part, each in pieces."""
-    empty: dict[str, Sequence[object]] = dict.fromkeys(parts, ())
     if sum(map(len, parts.values())) <= _ROWS_AT_ONCE:
         yield parts
         return
+    empty: dict[str, Sequence[object]] = dict.fromkeys(parts, ())
     for name, rows in parts.items():
         for start in range(0, len(rows), _ROWS_AT_ONCE):
-            yield empty | {name: rows[start : start + _ROWS_AT_ONCE]}
+            yield {**empty, name: rows[start : start + _ROWS_AT_ONCE]}

@@ -754,18 +754,8 @@ ON CREATE SET c.position = 0, c.recorded_at = -4611686018427387904, c.digest = $
   c.previous_digest = $digest, c.previous_erasures = 0, c.previous_schema_version = 0, c.written_at = 0
 RETURN c.position
 
-// name: advance_tenant
-MATCH (c:Clock {tenant: $tenant}) WHERE c.position = $before
-SET c += $row, c.ledger = coalesce(c.ledger, $ledger), c.written_at = timestamp()
-RETURN count(c)
-
-// name: put_scope
-UNWIND $rows AS row
-MERGE (s:Scope {scope: row.scope}) ON CREATE SET s = row
-RETURN count(s)
-
 // name: put_schema
-CREATE (s:Schema) SET s = $row RETURN count(s)
+CREATE (s:Schema) SET s = $row
 
 // name: slots_to_erase
 CALL () {
@@ -811,44 +801,77 @@ UNWIND $slots AS slot
 MATCH (s:Slot {slot: slot})
 DELETE s
 
-// name: put_entity
-UNWIND $rows AS row
-MERGE (e:Entity {place: row.place}) SET e += row
-RETURN count(e)
-
-// name: put_agent
-UNWIND $rows AS row
-MERGE (a:Agent {tenant: row.tenant, agent: row.agent})
-RETURN count(a)
-
-// name: put_event
-CREATE (a:Activity) SET a = $row
+// name: apply_told
+// Whose turn it was and what was told: the Clock, the activity with its agent, and everything but belief. It may run
+// several times for one commit, with more rows each time; each part gives how many rows it wrote. Rows are lists:
+// of the field of a map the planner must fear that it is the property of a node, and would put an Eager before it.
+MATCH (k:Clock {tenant: $tenant})
+SET k.ledger = $ledger, k.position = $position, k.recorded_at = $recorded_at, k.digest = $digest,
+  k.erasures = $erasures, k.schema_version = $schema_version, k.previous_position = $previous_position,
+  k.previous_recorded_at = $previous_recorded_at, k.previous_digest = $previous_digest,
+  k.previous_erasures = $previous_erasures, k.previous_schema_version = $previous_schema_version,
+  k.written_at = timestamp()
+MERGE (g:Agent {tenant: $tenant, agent: $principal})
+MERGE (a:Activity {tenant: $tenant, position: $position})
+ON CREATE SET a.recorded_at = $recorded_at, a.kind = $kind, a.principal = $principal, a.restated = $restated,
+  a.previous = $previous, a.digest = $digest
+MERGE (a)-[:WAS_ASSOCIATED_WITH]->(g)
 WITH a
-MATCH (g:Agent {tenant: $row.tenant, agent: $row.principal})
-CREATE (a)-[:WAS_ASSOCIATED_WITH]->(g)
-RETURN count(a)
-
-// name: put_episode
-UNWIND $rows AS row
-CREATE (e:Episode) SET e = row
-WITH e
-MATCH (a:Activity {tenant: e.tenant, position: $position})
-CREATE (a)-[:USED]->(e)
-RETURN count(e)
-
-// name: apply
-// All that most commits do, in one round trip: each part gives how many rows it wrote.
+CALL () {
+  UNWIND $scopes AS p
+  MERGE (s:Scope {scope: p[0]})
+  ON CREATE SET s.tenant = p[1], s.namespace = p[2], s.purpose = p[3]
+  RETURN count(s) AS scopes
+}
+CALL () {
+  UNWIND $entities AS p
+  MERGE (e:Entity {place: p[0]})
+  SET e.tenant = p[1], e.namespace = p[2], e.key = p[3], e.position = p[4], e.ordinal = p[5]
+  RETURN count(e) AS entities
+}
+CALL () {
+  UNWIND $ends AS place
+  MERGE (e:Entity {place: place})
+  RETURN count(e) AS ends
+}
+CALL (a) {
+  UNWIND $episodes AS p
+  CREATE (a)-[:USED]->(e:Episode {
+    tenant: p[0], episode: p[1], source: p[2], root: p[3], observed_at: p[4], made_at: p[5]})
+  RETURN count(e) AS episodes
+}
 CALL () {
   UNWIND $slots AS p
-  MERGE (s:Slot {slot: p.slot}) ON CREATE SET s = p.made SET s += p.head
+  MERGE (s:Slot {slot: p[0]})
+  ON CREATE SET s.scope = p[1], s.subject = p[2], s.pair = p[3], s.entity = p[4], s.subject_position = p[5],
+    s.subject_ordinal = p[6], s.predicate = p[7], s.language = p[8], s.made_at = p[9]
+  SET s.version = p[10], s.last_observed = p[11], s.last_position = p[12], s.last_ordinal = p[13],
+    s.functional = p[14], s.plain = p[15]
   RETURN count(s) AS slots
 }
-CALL () {
+CALL (a) {
   UNWIND $claims AS p
-  MATCH (a:Activity {tenant: $tenant, position: $position})
-  CREATE (c:Claim)-[:WAS_GENERATED_BY]->(a) SET c = p
+  CREATE (a)<-[:WAS_GENERATED_BY]-(c:Claim {
+    place: p[0], tenant: p[1], namespace: p[2], purpose: p[3], scope: p[4], slot: p[5], voice: p[6], cited: p[7],
+    position: p[8], ordinal: p[9], observed_at: p[10], asserts: p[11], functional: p[12], subject_position: p[13],
+    subject_ordinal: p[14], predicate: p[15], language: p[16], value_key: p[17], value_type: p[18],
+    value_text: p[19], value_qualifier: p[20], start_kind: p[21], start_lo: p[22], start_hi: p[23],
+    end_kind: p[24], end_lo: p[25], end_hi: p[26], stated_from: p[27], stated_to: p[28], zone: p[29],
+    semantics: p[30], observed_stated: p[31], source: p[32], episode: p[33], root: p[34], confidence: p[35],
+    schema_version: p[36], principal: p[37], recorded_at: p[38], ended_position: p[39]})
   RETURN count(c) AS claims
 }
+CALL () {
+  UNWIND $payloads AS p
+  CREATE (y:Payload {
+    tenant: p[0], position: p[1], number: p[2], subject: p[3], subject_position: p[4], subject_ordinal: p[5],
+    digest: p[6], restated: p[7], salt: p[8], body: p[9]})
+  RETURN count(y) AS payloads
+}
+RETURN scopes, entities, ends, episodes, slots, claims, payloads
+
+// name: apply_believed
+// What became of belief: in parts as above.
 CALL () {
   UNWIND $cited AS p
   MATCH (c:Claim {place: p[0]}) MATCH (e:Episode {tenant: $tenant, episode: p[1]})
@@ -857,51 +880,66 @@ CALL () {
 }
 CALL () {
   UNWIND $endings AS p
-  MATCH (c:Claim {place: p.place}) SET c += p.ending
+  MATCH (c:Claim {place: p[0]})
+  SET c.ended_position = p[1], c.ended_at = p[2], c.ended_state = p[3], c.ended_reason = p[4],
+    c.successor_position = p[5], c.successor_ordinal = p[6]
   RETURN count(c) AS endings
 }
 CALL () {
   UNWIND $closed AS place
-  MATCH ()-[f:FACT]->() WHERE f.place = place SET f.recorded_to = $now
+  MATCH ()-[f:FACT]->() WHERE f.place = place
+  SET f.recorded_to = $now
   RETURN count(f) AS closed
-}
-CALL () {
-  UNWIND $facts AS p
-  MATCH (s:Entity {place: p.subject}) MATCH (o:Entity {place: p.value})
-  CREATE (s)-[f:FACT]->(o) SET f = p.row
-  RETURN count(f) AS facts
-}
-CALL () {
-  UNWIND $literals AS p
-  MATCH (s:Entity {place: p.subject})
-  MERGE (o:Value {said: p.row.said}) ON CREATE SET o = p.value
-  CREATE (s)-[f:FACT]->(o) SET f = p.row
-  RETURN count(f) AS literals
 }
 CALL () {
   UNWIND $hidden AS p
   MATCH (c:Claim {place: p[0]})-[x:SUPPORTS]->()
   WHERE x.said = p[1] AND x.valid_from = p[2] AND x.valid_to = p[3] AND x.recorded_to = 4611686018427387904
+  WITH collect(x) AS found
+  UNWIND found AS x
   SET x.recorded_to = $now
   RETURN count(x) AS hidden
 }
 CALL () {
+  UNWIND $facts AS p
+  MATCH (s:Entity {place: p[0]}) MATCH (o:Entity {place: p[1]})
+  CREATE (s)-[f:FACT {
+    place: p[2][0], tenant: p[2][1], namespace: p[2][2], purpose: p[2][3], scope: p[2][4], slot: p[2][5],
+    said: p[2][6], held: p[2][7], position: p[2][8], ordinal: p[2][9], subject_position: p[2][10],
+    subject_ordinal: p[2][11], predicate: p[2][12], language: p[2][13], value_key: p[2][14], value_type: p[2][15],
+    value_text: p[2][16], value_qualifier: p[2][17], certain: p[2][18], valid_from: p[2][19], valid_to: p[2][20],
+    recorded_from: p[2][21], recorded_to: p[2][22]}]->(o)
+  RETURN count(f) AS facts
+}
+CALL () {
+  UNWIND $literals AS p
+  MATCH (s:Entity {place: p[0]})
+  MERGE (o:Value {said: p[1][0]})
+  ON CREATE SET o.slot = p[1][1], o.value_key = p[1][2], o.type = p[1][3], o.text = p[1][4]
+  CREATE (s)-[f:FACT {
+    place: p[2][0], tenant: p[2][1], namespace: p[2][2], purpose: p[2][3], scope: p[2][4], slot: p[2][5],
+    said: p[2][6], held: p[2][7], position: p[2][8], ordinal: p[2][9], subject_position: p[2][10],
+    subject_ordinal: p[2][11], predicate: p[2][12], language: p[2][13], value_key: p[2][14], value_type: p[2][15],
+    value_text: p[2][16], value_qualifier: p[2][17], certain: p[2][18], valid_from: p[2][19], valid_to: p[2][20],
+    recorded_from: p[2][21], recorded_to: p[2][22]}]->(o)
+  RETURN count(f) AS literals
+}
+CALL () {
   UNWIND $shown AS p
-  MATCH (c:Claim {place: p.claim}) MATCH (s:Entity {place: p.subject})
-  CREATE (c)-[x:SUPPORTS]->(s) SET x = p.row
+  MATCH (c:Claim {place: p[0]}) MATCH (s:Entity {place: p[1]})
+  CREATE (c)-[x:SUPPORTS {slot: p[2], said: p[3], value_key: p[4], valid_from: p[5], valid_to: p[6],
+    recorded_from: $now, recorded_to: 4611686018427387904}]->(s)
   RETURN count(x) AS shown
 }
 CALL () {
   UNWIND $support AS p
-  CREATE (u:Support) SET u = p
+  CREATE (u:Support {
+    tenant: p[0], namespace: p[1], purpose: p[2], scope: p[3], slot: p[4], said: p[5], subject_position: p[6],
+    subject_ordinal: p[7], predicate: p[8], language: p[9], value_key: p[10], recorded_from: p[11], sources: p[12],
+    occurrences: p[13], doubt: p[14]})
   RETURN count(u) AS support
 }
-CALL () {
-  UNWIND $payloads AS p
-  CREATE (y:Payload) SET y = p
-  RETURN count(y) AS payloads
-}
-RETURN slots, claims, cited, endings, closed, facts, literals, hidden, shown, support, payloads
+RETURN cited, endings, closed, hidden, facts, literals, shown, support
 
 // name: put_successor
 UNWIND $rows AS p
@@ -912,8 +950,8 @@ RETURN count(n)
 // name: restate_payload
 UNWIND $rows AS p
 MATCH (y:Payload)
-WHERE y.tenant = $tenant AND y.position = p.position AND y.number >= 0 AND coalesce(y.subject, '') = p.subject
-SET y.restated = p.restated, y.salt = p.salt, y.body = p.body
+WHERE y.tenant = $tenant AND y.position = p[0] AND y.number >= 0 AND coalesce(y.subject, '') = p[1]
+SET y.restated = p[2], y.salt = p[3], y.body = p[4]
 RETURN count(y)
 
 // name: put_answer

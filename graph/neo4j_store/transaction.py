@@ -100,7 +100,7 @@ class Neo4jTransaction(Neo4jReader):
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
         head = self.committing or self._head
-        applying = Applying(self._run, self._scope, self._head, head, head.ledger or ledger)
+        applying = Applying(self._run, self._scope.tenant, self._head, head, head.ledger or ledger)
         self.committing = applying.apply(commit)
 
     def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
