@@ -20,10 +20,11 @@ OPEN = "import sys; from graph.neo4j_store.store import Neo4jStore; Neo4jStore(s
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    off = NotificationMinimumSeverity.OFF
-    with GraphDatabase.driver(server().uri, notifications_min_severity=off) as driver:
-        with driver.session(database=DATABASE) as session:
-            yield session
+    with (
+        GraphDatabase.driver(server().uri, notifications_min_severity=NotificationMinimumSeverity.OFF) as driver,
+        driver.session(database=DATABASE) as session,
+    ):
+        yield session
 
 
 def forget_schema(session: Session) -> None:

@@ -27,10 +27,11 @@ Operator = dict[str, Any]
 @pytest.fixture(scope="module")
 def session() -> Iterator[Session]:
     empty_store().close()
-    off = NotificationMinimumSeverity.OFF
-    with GraphDatabase.driver(server().uri, notifications_min_severity=off) as driver:
-        with driver.session(database=DATABASE) as session:
-            yield session
+    with (
+        GraphDatabase.driver(server().uri, notifications_min_severity=NotificationMinimumSeverity.OFF) as driver,
+        driver.session(database=DATABASE) as session,
+    ):
+        yield session
 
 
 def plan(session: Session, name: str) -> Operator:
