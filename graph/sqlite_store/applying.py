@@ -1,4 +1,4 @@
-"""How one commit is written: each kind of row in one go, in the order of the fields of its change set."""
+"""How a commit is written: each kind of row in one go, in the order of the fields of its change set."""
 
 import json
 from collections.abc import Iterable
@@ -13,20 +13,20 @@ from ontology.events import Commit, Erasure, Event, Payload, Restated, Shown, Sl
 from ontology.facts import FactVersion, Slot, Support
 from ontology.ids import CLAIM, ENTITY, EntityId, EpisodeId, Ledger
 from ontology.schema_document import schema_document
-from ontology.scope import Scope
+from ontology.scope import Scope, Tenant
 
 _OF_NOBODY: Final[tuple[None, None]] = (None, None)
 """The subject columns of a payload that concerns no subject."""
 
 
 class Applying:
-    """One commit on its way into the tables; the keys that it needs are looked up once."""
+    """The commits of one transaction on their way into the tables; each key that they need is looked up once."""
 
-    def __init__(self, connection: Connection, scope: Scope, ledger: Ledger) -> None:
+    def __init__(self, connection: Connection, tenant: Tenant, ledger: Ledger) -> None:
         self._connection = connection
-        self._scope = scope
+        self._tenant = tenant
         self._ledger = ledger
-        self._tenant_pk: int = self._key("put_tenant", scope.tenant, ledger)
+        self._tenant_pk: int = self._key("put_tenant", tenant, ledger)
         self._scopes: dict[Scope, int] = {}
         self._slots: dict[Slot, int] = {}
         self._places: dict[EntityId, tuple[int, int]] = {}
@@ -64,16 +64,15 @@ class Applying:
 
     def _erase(self, erasures: Iterable[Erasure]) -> None:
         for erasure in erasures:
-            place = self._place(erasure.subject)
             low, high = (FIRST_TEXT, LAST_TEXT) if erasure.predicate is None else (erasure.predicate,) * 2
-            slots = self._connection.all("slots_to_erase", (self._scope_pk(self._scope), *place, low, high))
+            about = (self._scope_pk(erasure.scope), *self._place(erasure.subject), low, high)
+            slots = self._connection.all("slots_to_erase", about)
             rows = [(slot, erasure.value_key) for (slot,) in slots]
             for query in ("erase_claims", "erase_versions", "erase_extents", "erase_support"):
                 self._connection.many(query, rows)
             if erasure.value_key is None:
                 self._connection.many("erase_slot", slots)
-                if erasure.predicate is None:
-                    self._connection.many("erase_entity", [(self._tenant_pk, *place)])
+                self._slots.clear()
 
     def _put_episode(self, episode: Episode) -> None:
         row = (
@@ -123,7 +122,7 @@ class Applying:
     def _claim_row(self, claim: Claim) -> Row:
         value, stated = claim.value, claim.stated
         return (
-            self._tenant_pk, *codec.entry_columns(claim.entry), self._slots[claim.slot],
+            self._tenant_pk, *codec.entry_columns(claim.entry), self._slot(claim.slot),
             *((None, None, None) if value is None else (value.type, value.text, value.qualifier)),
             stated.valid_from, stated.valid_to, stated.zone, stated.semantics, claim.observed_stated,
             self._name(claim.source), self._episode(claim.episode), self._name(claim.root), claim.confidence,
@@ -142,20 +141,20 @@ class Applying:
     def _version_row(self, version: FactVersion) -> Row:
         value = version.value
         return (
-            self._tenant_pk, self._scope_pk(version.slot.scope), self._slots[version.slot],
+            self._tenant_pk, self._scope_pk(version.slot.scope), self._slot(version.slot),
             version.position, version.ordinal, value.type, value.text, value.qualifier, version.value_key,
             version.certain, version.valid_from, version.valid_to, version.recorded_from, version.recorded_to,
         )  # fmt: skip
 
     def _shown_row(self, shown: Shown) -> tuple[object, ...]:
         return (
-            self._slots[shown.slot], shown.value_key, shown.valid_from, *self._located(shown.claim, CLAIM),
+            self._slot(shown.slot), shown.value_key, shown.valid_from, *self._located(shown.claim, CLAIM),
             shown.valid_to,
         )  # fmt: skip
 
     def _support_row(self, support: Support) -> Row:
         return (
-            self._slots[support.slot], support.value_key, support.recorded_from,
+            self._slot(support.slot), support.value_key, support.recorded_from,
             support.sources, support.occurrences, support.doubt,
         )  # fmt: skip
 
@@ -169,10 +168,16 @@ class Applying:
 
     def _scope_pk(self, scope: Scope) -> int:
         if scope not in self._scopes:
-            if scope.tenant != self._scope.tenant:
-                raise Fault(f"a commit of tenant {self._scope.tenant!r} names tenant {scope.tenant!r}")
+            if scope.tenant != self._tenant:
+                raise Fault(f"a commit of tenant {self._tenant!r} names tenant {scope.tenant!r}")
             self._scopes[scope] = self._key("put_scope", self._tenant_pk, scope.namespace, scope.purpose)
         return self._scopes[scope]
+
+    def _slot(self, slot: Slot) -> int:
+        if slot not in self._slots:
+            place = self._place(slot.subject)
+            self._slots[slot] = self._key("slot", self._scope_pk(slot.scope), *place, slot.predicate, slot.language)
+        return self._slots[slot]
 
     def _name(self, name: str) -> int:
         if name not in self._names:

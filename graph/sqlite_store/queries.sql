@@ -17,7 +17,7 @@ SELECT pk, ledger FROM tenants WHERE tenant = ?1
 
 -- name: scopes
 SELECT o.namespace, o.purpose FROM tenants t JOIN scopes o ON o.tenant_pk = t.pk
-WHERE t.tenant = ?1 ORDER BY o.namespace, o.purpose
+WHERE t.tenant = ?1 AND EXISTS (SELECT 1 FROM slots s WHERE s.scope_pk = o.pk) ORDER BY o.namespace, o.purpose
 
 -- name: newest_schema
 SELECT document FROM schemas WHERE tenant_pk = ?1 ORDER BY position DESC LIMIT 1
@@ -469,11 +469,6 @@ DELETE FROM support WHERE slot_pk = ?1 AND (?2 IS NULL OR value_key = ?2)
 
 -- name: erase_slot
 DELETE FROM slots WHERE pk = ?1
-
--- name: erase_entity
-DELETE FROM entities WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
-  AND NOT EXISTS (SELECT 1 FROM scopes c JOIN slots s ON s.scope_pk = c.pk
-    WHERE c.tenant_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3)
 
 -- name: put_entity
 INSERT INTO entities (tenant_pk, namespace, position, ordinal, key) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -28,10 +28,11 @@ _ALL = 2**62
 class SqliteTransaction(SqliteReader):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
-    __slots__ = ("erased",)
+    __slots__ = ("_applying", "erased")
 
     def __init__(self, connection: Connection, scope: Scope) -> None:
         super().__init__(connection, scope)
+        self._applying: Applying | None = None
         self.erased = False
         """Whether its commit erased something, so that the file should be scrubbed after it."""
 
@@ -88,8 +89,10 @@ class SqliteTransaction(SqliteReader):
         ]
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
-        Applying(self._connection, self._scope, self.head.ledger or ledger).apply(commit)
-        self.erased = bool(commit.changes.erasures)
+        if self._applying is None:
+            self._applying = Applying(self._connection, self._scope.tenant, self.head.ledger or ledger)
+        self._applying.apply(commit)
+        self.erased |= bool(commit.changes.erasures)
 
     def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
         row = (self._scope.tenant, principal, key, answered.request, answered.receipt, until)
