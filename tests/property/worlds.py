@@ -1,8 +1,8 @@
-"""Where operations can be written and every question asked: the model, the bare kernel, and each store."""
+"""Where operations can be said and every question asked; the bare kernel is such a world, each store another."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from ontology.changes import difference
 from ontology.entries import Entry, Stated, assertion, inherit, retraction
@@ -12,8 +12,8 @@ from ontology.instants import OPEN_END, OPEN_START, Instant, Semantics, parse_in
 from ontology.line import Extent, Line, Run
 from ontology.values import ValueKey
 from tests.histories import Op
-from tests.model import Model, Refusal
-from tests.property.oracle_json import Answers
+from tests.model import Refusal
+from tests.property.oracle_json import Answers, JSONAnswer, answer
 from tests.readings import Key, Readings, Rectangle
 
 Functional = bool | Mapping[str, bool]
@@ -24,6 +24,10 @@ class World(Answers, Protocol):
 
     def transact(self, ops: Sequence[Op], clock: int) -> int:
         """All of `ops` or, with a `Refusal`, none; gives the recorded time."""
+        ...
+
+    def ask(self, query: Mapping[str, Any]) -> JSONAnswer:
+        """The answer to a query of an oracle file, by the read path of the world."""
         ...
 
     def visible(self, key: Key, known_at: int | None = None) -> list[Rectangle]: ...
@@ -127,6 +131,9 @@ class KernelWorld(Readings):
     def audit(self, key: Key) -> list[Rectangle]:
         return sorted(self.versions.get(key, []))
 
+    def ask(self, query: Mapping[str, Any]) -> JSONAnswer:
+        return answer(self, query)
+
     def showing(self, key: Key, value: str, at: int) -> list[str]:
         """The ids of the claims on which the period of a value around an instant rests now."""
         line = Line.of((OPEN_START, OPEN_END), map(_run, self.visible(key)), self.extents.get(key, []))
@@ -138,10 +145,7 @@ class KernelWorld(Readings):
         return sum(entry.value == value_key(value) for entry in stand)
 
 
-_conforms: MakeWorld = Model
-
-WORLDS: dict[str, MakeWorld] = {"kernel": KernelWorld}
-"""Every world but the model, against which they are all held."""
+_conforms: type[World] = KernelWorld
 
 
 def value_key(value: str) -> ValueKey:
