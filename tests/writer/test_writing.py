@@ -66,9 +66,11 @@ def test_bad_input_is_named_and_leaves_no_trace(desk: Desk, what: str) -> None:
 
 
 def test_all_that_is_wrong_is_told_at_once(desk: Desk) -> None:
+    wrong = lives("Oslo", "2020-01-01T00:00:00"), lives("x", "2021", confidence=2), lives("x", "2021", "2020-01-01")
     with pytest.raises(Incorrect) as caught:
-        desk.write(lives("Oslo", "2020-01-01T00:00:00"), lives("Riga", "2020"), lives("x", "2021", confidence=2))
-    assert [v.pointer for v in caught.value.violations] == ["/items/0/valid_from", "/items/2/confidence"]
+        desk.write(wrong[0], lives("Riga", "2020"), *wrong[1:])
+    pointers = [v.pointer for v in caught.value.violations]
+    assert pointers == ["/items/0/valid_from", "/items/2/confidence", "/items/3/valid_to"]
 
 
 def test_a_huge_value_is_not_echoed(desk: Desk) -> None:
