@@ -1,6 +1,7 @@
 """The one path by which memory changes: check, idempotency key, lock, fold, change set, commit, receipt."""
 
 import hashlib
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -17,9 +18,9 @@ from consolidation.receipts import Receipt
 from consolidation.transact import Transact
 from graph import journal
 from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Reader, Subscription, Transaction
-from graph.restating import without
+from graph.restating import restate
 from ontology.errors import JSON, Incorrect, KeyReused, Violation, shown
-from ontology.events import ChangeSet, Kind, Restated
+from ontology.events import ChangeSet, Kind
 from ontology.ids import Ledger
 from ontology.instants import DAY, Instant, format_instant
 from ontology.schema import Schema
@@ -76,6 +77,7 @@ class Writer:
         try:
             with self._store.write(scope) as tx:
                 if key is not None and not dry_run:
+                    tx.forget_keys(self._clock.now())
                     answered = tx.answered(principal, key)
                     if answered is not None:
                         return _replay(answered, request, key)
@@ -91,7 +93,7 @@ class Writer:
                     self._commit(tx, replace(finished.changes, schema=seed), context.ledger, finished)
                 if key is not None:
                     until = Instant(context.now + self._key_days * DAY)
-                    tx.remember(principal, key, Answered(request=request, receipt=_bytes(finished.receipt)), until)
+                    tx.remember(principal, key, Answered(request=request, receipt=_kept(finished.receipt)), until)
         except _DryRun:
             return Written(receipt=replace(finished.receipt, dry_run=True).document(), replayed=False)
         if finished.changes is not None and self._notify is not None:
@@ -132,10 +134,9 @@ class Writer:
 
     def _commit(self, tx: Transaction, changes: ChangeSet, ledger: Ledger, finished: Finished) -> None:
         restated = [
-            Restated(position=position, payload=left)
+            each
             for subject in dict.fromkeys(erasure.subject for erasure in changes.erasures)
-            for position, payload in tx.payloads_about(subject)
-            if (left := without(payload, changes.erasures, finished.erased_claims, salt=self._salt())) is not None
+            for each in restate(tx.payloads_about(subject), changes.erasures, salts=self._salt)
         ]
         commit = journal.commit(changes, tx.head, salts=self._salt, restated=restated, owners=finished.owners)
         tx.apply(commit, ledger=ledger)
@@ -186,8 +187,9 @@ def _digest(key: str, items: Sequence[Item]) -> bytes:
     return hashlib.sha256(body).digest()
 
 
-def _bytes(receipt: Receipt) -> bytes:
-    return orjson.dumps(receipt.document())
+def _kept(receipt: Receipt) -> bytes:
+    """A receipt as an idempotency key keeps it, which for a large batch is a tenth of its wire form."""
+    return zlib.compress(orjson.dumps(receipt.document()), 1)
 
 
 def _replay(answered: Answered, request: bytes, key: str) -> Written:
@@ -195,7 +197,7 @@ def _replay(answered: Answered, request: bytes, key: str) -> Written:
         raise KeyReused(
             f"the idempotency key {shown(key)} stands for another request; make a new key for each operation"
         )
-    return Written(receipt=orjson.loads(answered.receipt), replayed=True)
+    return Written(receipt=orjson.loads(zlib.decompress(answered.receipt)), replayed=True)
 
 
 def _schema_change(context: Context) -> ChangeSet:
