@@ -487,7 +487,7 @@ INSERT INTO episodes (tenant_pk, episode, source_pk, root_pk, observed_at) VALUE
 SELECT pk FROM episodes WHERE tenant_pk = ?1 AND episode = ?2
 
 -- name: last_slot
-SELECT pk FROM slots ORDER BY pk DESC LIMIT 1
+SELECT coalesce(max(pk), 0) FROM slots
 
 -- name: put_slot
 INSERT INTO slots (pk, scope_pk, subject_position, subject_ordinal, predicate, language,
