@@ -1,8 +1,7 @@
 """The one path by which memory changes: check, idempotency key, lock, fold, change set, commit, receipt."""
 
 import hashlib
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
@@ -14,12 +13,12 @@ from consolidation.conflicts import conflicts_of
 from consolidation.finish import Finished
 from consolidation.items import Item
 from consolidation.lookup import Context
-from consolidation.receipts import Receipt
+from consolidation.receipts import kept, restored
 from consolidation.transact import Transact
 from graph import journal
 from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Reader, Subscription, Transaction
 from graph.restating import restate
-from ontology.errors import JSON, Incorrect, KeyReused, Violation, shown
+from ontology.errors import JSON, Incorrect, KeyReused, VersionChanged, Violation, shown
 from ontology.events import ChangeSet, Kind
 from ontology.ids import Ledger
 from ontology.instants import DAY, Instant, format_instant
@@ -93,7 +92,7 @@ class Writer:
                     self._commit(tx, replace(finished.changes, schema=seed), context.ledger, finished)
                 if key is not None:
                     until = Instant(context.now + self._key_days * DAY)
-                    tx.remember(principal, key, Answered(request=request, receipt=_kept(finished.receipt)), until)
+                    tx.remember(principal, key, Answered(request=request, receipt=kept(finished.receipt)), until)
         except _DryRun:
             return Written(receipt=replace(finished.receipt, dry_run=True).document(), replayed=False)
         if finished.changes is not None and self._notify is not None:
@@ -104,14 +103,30 @@ class Writer:
         """The newest schema of the tenant; the core pack before its first commit, which seeds it."""
         return self._schema(scope)[0]
 
-    def put_schema(self, scope: Scope, principal: str, pack: Pack, *, dry_run: bool = False) -> dict[str, JSON]:
+    def put_schema(
+        self,
+        scope: Scope,
+        principal: str,
+        pack: Pack,
+        *,
+        dry_run: bool = False,
+        expected: Collection[int] | None = None,
+    ) -> dict[str, JSON]:
         """Add a pack to the tenant's schema. What is stored keeps its past; conflicts are told, not rewritten.
+
+        `expected` are the versions of the schema on which the author may have decided; `VersionChanged` if it has
+        another now.
 
         Gives the version, what changed, and for each predicate that becomes functional the slots in which several
         values are certain at one instant. Raises `Incorrect` with a violation per thing that is wrong.
         """
         with self._store.write(scope) as tx:
             schema = self._stored(scope, tx)
+            if expected is not None and schema.version not in expected:
+                raise VersionChanged(
+                    f"the schema is at version {schema.version}; it has changed since it was read",
+                    members={"version": schema.version},
+                )
             merged = merge(schema, pack)
             position = tx.head.position
             if merged.schema.version != tx.head.schema_version and not dry_run:
@@ -187,17 +202,12 @@ def _digest(key: str, items: Sequence[Item]) -> bytes:
     return hashlib.sha256(body).digest()
 
 
-def _kept(receipt: Receipt) -> bytes:
-    """A receipt as an idempotency key keeps it, which for a large batch is a tenth of its wire form."""
-    return zlib.compress(orjson.dumps(receipt.document()), 1)
-
-
 def _replay(answered: Answered, request: bytes, key: str) -> Written:
     if answered.request != request:
         raise KeyReused(
             f"the idempotency key {shown(key)} stands for another request; make a new key for each operation"
         )
-    return Written(receipt=orjson.loads(zlib.decompress(answered.receipt)), replayed=True)
+    return Written(receipt=restored(answered.receipt), replayed=True)
 
 
 def _schema_change(context: Context) -> ChangeSet:
