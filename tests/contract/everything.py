@@ -13,7 +13,7 @@ from ontology.ids import EntityId, EpisodeId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
 from ontology.values import ValueKey
-from tests.contract.conftest import ALL, plain
+from tests.contract.world import ALL, plain
 
 ALWAYS = Interval(OPEN_START, OPEN_END)
 

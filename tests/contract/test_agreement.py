@@ -12,10 +12,11 @@ from ontology.errors import VigenciaError
 from ontology.instants import Instant
 from ontology.intervals import Interval
 from ontology.scope import Scope, scope_of
-from tests.contract.conftest import (
+from tests.contract.conftest import STORES
+from tests.contract.everything import answers, locked
+from tests.contract.world import (
     FUNCTIONAL,
     SCOPE,
-    STORES,
     World,
     claim,
     correct,
@@ -25,7 +26,6 @@ from tests.contract.conftest import (
     text_key,
     withdraw,
 )
-from tests.contract.everything import answers, locked
 from tests.naive_store import NaiveStore
 from tests.sizes import scaled
 
@@ -69,7 +69,11 @@ def draw(rng: Random) -> Item:
 
 def told(rng: Random, worlds: Sequence[World]) -> None:
     """Tell all worlds one history; what one refuses all must refuse alike."""
-    for _ in range(WRITES):
+    changes = rng.choice([{}, {"knows": "functional"}, {"lives_in": "many"}])
+    for number in range(WRITES):
+        for name, cardinality in changes.items() if number == WRITES // 2 else ():
+            for world in worlds:
+                world.declare(name, cardinality=cardinality)
         items = [draw(rng) for _ in range(rng.choice([1, 1, 1, 3]))]
         scope = rng.choice(SCOPES)
         receipts = [_written(world, items, scope) for world in worlds]

@@ -19,7 +19,7 @@ from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Ledger
 from ontology.instants import OPEN_END, OPEN_START, SECOND, Instant, parse_instant
 from ontology.intervals import Interval
 from ontology.scope import scope_of
-from tests.contract.conftest import (
+from tests.contract.world import (
     ALL,
     SCOPE,
     World,

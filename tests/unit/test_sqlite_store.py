@@ -21,7 +21,7 @@ from ontology.errors import Busy, Fault, Incorrect, Unavailable, Unsupported, Vi
 from ontology.facts import AsOf
 from ontology.ids import ClaimId
 from ontology.instants import OPEN_END, Instant, parse_instant
-from tests.contract.conftest import ALL, SCOPE, World, claim, texts
+from tests.contract.world import ALL, SCOPE, World, claim, texts
 
 FAR = parse_instant("2100-01-01")
 
