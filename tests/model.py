@@ -69,8 +69,12 @@ class Saying:
     @property
     def points(self) -> set[int]:
         """Where the answer of a slot can change because of this saying."""
-        after_start = self.start.hi + 1  # the certain part of a period whose end is unknown lasts one microsecond
-        return {*self.start, after_start, *self.end, self.observed}
+        return {*self.start, self.begun, *self.end, self.observed}
+
+    @property
+    def begun(self) -> int:
+        """Up to where the start alone makes it certain: one microsecond, but not of an open start, which is nowhere."""
+        return self.start.hi if self.start.hi == OPEN_START else self.start.hi + 1
 
 
 @dataclass
@@ -174,7 +178,7 @@ class Timeline:
                 sure_to, end = min(sure_to, around.end), min(end, around.end)
                 reinforces = not new.dated or value in self.at(start)
         elif new.ending is Ending.UNKNOWN:
-            sure_to = sure_from + 1
+            sure_to = new.begun
             end = next((t for t, cell in self.between(sure_to, new.observed) if _rivals(cell, new)), new.observed)
         elif new.ending is Ending.KNOWN and not new.dated and _rivals(self.at(sure_from), new):
             sure_to = end = sure_from
@@ -232,12 +236,12 @@ class Timeline:
             if over is None:
                 return
             witnesses = [
-                max(s.start.hi + 1, s.observed)
+                max(s.begun, s.observed)
                 for _, cell in self.between(over.start, end)
                 for s in cell[value].seen
                 if s is not new and s.ending is Ending.OPEN
             ]
-            sure_to = min(end, max([over.start, *witnesses, *([new.start.hi + 1] if new.dated else [])]))
+            sure_to = min(end, max([over.start, *witnesses, *([new.begun] if new.dated else [])]))
         else:
             return
         for t, cell in self.between(max(sure_to, new.start.lo) if new.dated else sure_to):
@@ -448,11 +452,10 @@ class Model(Readings):
                 running.setdefault(run, recorded)
         return sorted(rows)
 
-    def showing(self, key: Key, value: str, at: int) -> list[str]:
-        """The ids of the claims on which the period of a value around an instant rests now."""
-        timeline = self.timeline(key)
-        period = timeline.stretch_around(value, at)
-        return [] if period is None else [s.op["id"] for s in timeline.showing(value, period)]
+    def shown(self, key: Key, row: Rectangle) -> list[str]:
+        """The ids of the claims that show in a version, as known now or when it was last believed."""
+        timeline = self.timeline(key, row.recorded_to - 1)
+        return [said.op["id"] for said in timeline.showing(row.value, row.valid)]
 
     def evidence(self, key: Key, value: str) -> int:
         """How many claims of a value stand, those that show nowhere included."""

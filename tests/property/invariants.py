@@ -67,9 +67,28 @@ def everything_believed(world: World) -> dict[Key, Belief]:
 def random_history(rng: Random, mix: Mix) -> tuple[bool, list[list[Op]]]:
     functional = rng.random() < 0.6
     said = history(rng, replace(mix, episodes=False))  # a store knows when an episode was said, and what it repeats
+    said = _without_vain_erasures(functional, said)
     if currently_in_test_context():
         note(as_case(said, functional=functional))
     return functional, said
+
+
+def _without_vain_erasures(functional: bool, said: Sequence[Sequence[Op]]) -> list[list[Op]]:
+    """The same without erasures about subjects that nobody spoke of: a store does not find them."""
+    model = Model(functional)
+    spoken: set[str] = set()
+    kept: list[list[Op]] = []
+    for ops in said:
+        heard = spoken.copy()
+        left: list[Op] = []
+        for op in ops:
+            if op["op"] != "erase" or op["subject"] in heard:
+                left.append(op)
+                heard |= {op["subject"]} if op["op"] in ("assert", "retract") else set()
+        if left:
+            kept.append(left)
+            spoken = heard if tell(model, [left]) == [None] else spoken
+    return kept
 
 
 def accepted(functional: Functional, said: Sequence[Sequence[Op]]) -> list[list[Op]]:
@@ -136,6 +155,26 @@ def _questions(rng: Random, key: Key, instants: Sequence[int], times: Sequence[i
     window = {"known_from": text(known[:1]), "known_to": text(known[1:])}
     yield {"kind": "diff", **window, **asked}
     yield {"kind": "believed_during", **window, **asked}
+
+
+@invariant
+def facts_are_the_fold_of_the_claims(make: MakeWorld, rng: Random) -> None:
+    functional, said = random_history(rng, EVERYTHING)
+    world = make(functional)
+    tell(world, said)
+    for key in world.slots():
+        assert believed(world, key) == sorted((r.valid_from, r.valid_to, r.value, r.certain) for r in world.folded(key))
+
+
+@invariant
+def a_version_shows_the_claims_that_make_it(make: MakeWorld, rng: Random) -> None:
+    functional, said = random_history(rng, EVERYTHING)
+    model, world = Model(functional), make(functional)
+    tell(model, said)
+    tell(world, said)
+    for key in model.slots():
+        for row in model.audit(key):
+            assert world.shown(key, row) in (None, model.shown(key, row)), row
 
 
 # ---- the shape of belief

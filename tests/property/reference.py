@@ -64,8 +64,13 @@ def tell(model: ReferenceModel, ops: Sequence[Op]) -> None:
 
 
 def runs(model: ReferenceModel, number: int, key: Key) -> set[tuple[int, int, str, bool]]:
-    """(from, to, value, certain) of what the reference believed of a slot after so many transactions."""
-    line = model.timeline(model.snaps[number], *key)
+    """(from, to, value, certain) of what the reference believed of a slot after so many transactions.
+
+    The first microsecond of the axis is read as the one after it. An open start with an unknown end makes it certain
+    in the reference, up to whatever is the first point of its grid; no text can name that period.
+    """
+    _, second, *rest = model.timeline(model.snaps[number], *key)
+    line = [second, second, *rest]
     return {
         (start, end, value, mark == "C")
         for value in {v for cell in line for v in cell}

@@ -4,9 +4,11 @@ by the read path."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graph.ports import Reader
 from ontology.facts import FactVersion
+from ontology.fold import fold
 from ontology.ids import EntityId
-from ontology.instants import DAY, Instant, days_from_civil, parse_instant
+from ontology.instants import DAY, OPEN_END, Instant, days_from_civil, parse_instant
 from ontology.values import ValueType
 from tests.histories import PREDICATE, Op
 from tests.model import Refusal
@@ -14,6 +16,7 @@ from tests.oracles.cases import Case
 from tests.oracles.embedded import ALL, Embedded
 from tests.oracles.memory import Refusal as Refused
 from tests.property.oracle_json import JSONAnswer
+from tests.property.worlds import now_believed
 from tests.readings import Key, Readings, Rectangle
 
 BEFORE_ALL = Instant(days_from_civil(-130_000, 1, 1) * DAY)
@@ -36,28 +39,16 @@ class StoredWorld(Readings):
 
     def transact(self, ops: Sequence[Op], clock: int) -> int:
         """All of `ops` or, with a `Refusal`, none; gives the recorded time of the newest commit."""
-        ops = self._known(ops)
         linked = any(str(op.get("value")).startswith("n") for op in ops)
         case = Case(id="", functional=False, ops=ops, queries=[{"kind": "path"}] if linked else [])
         imported = next((parse_instant(op["import_recorded_at"]) for op in ops if "import_recorded_at" in op), None)
         try:
             items = [case.item(op, self._claims) for op in ops]
-            receipt = self._memory.write(items, clock=Instant(clock), recorded_at=imported) if items else {"items": []}
+            receipt = self._memory.write(items, clock=Instant(clock), recorded_at=imported)
         except Refused as exc:
             raise Refusal({"is_a_retraction": "not_found"}.get(str(exc), str(exc))) from None
         self._learn(ops, receipt)
         return self.times[-1] if self.times else BEFORE_ALL
-
-    def _known(self, ops: Sequence[Op]) -> list[Op]:
-        """Without erasures about subjects that nobody spoke of: a store does not find them, the model does not care."""
-        spoken = self._subjects.copy()
-        known: list[Op] = []
-        for op in ops:
-            if op["op"] != "erase" or op["subject"] in spoken:
-                known.append(op)
-            if op["op"] in ("assert", "retract"):
-                spoken.add(op["subject"])
-        return known
 
     def _learn(self, ops: Sequence[Op], receipt: Mapping[str, Any]) -> None:
         for op, item in zip(ops, receipt["items"], strict=True):
@@ -75,13 +66,33 @@ class StoredWorld(Readings):
 
     def audit(self, key: Key) -> list[Rectangle]:
         with self._engine.store.read(self._memory.scope) as reader:
-            subject = reader.entities_by_key([key[0]]).get(key[0])
-            versions = [] if subject is None else [
-                fact.version for fact in reader.audit(subject.id, key[1], valid_at=None, touched=None, page=ALL)
-            ]  # fmt: skip
-            links = [EntityId(v.value.text) for v in versions if v.value.type is ValueType.ENTITY]
-            names = {str(id): entity.key or "" for id, entity in reader.entities_by_id(links).items()}
-        return sorted(_rectangle(version, names.get(version.value.text, version.value.text)) for version in versions)
+            return sorted(self._versions(reader, key))
+
+    def shown(self, key: Key, row: Rectangle) -> list[str]:
+        names = {id: name for name, id in self._claims.items()}
+        with self._engine.store.read(self._memory.scope) as reader:
+            version = self._versions(reader, key)[row]
+            told = reader.evidence(version, OPEN_END, limit=1_000, after=None)
+        return [names[each.claim.id] for each in told]
+
+    @staticmethod
+    def _versions(reader: Reader, key: Key) -> dict[Rectangle, FactVersion]:
+        subject = reader.entities_by_key([key[0]]).get(key[0])
+        if subject is None:
+            return {}
+        facts = reader.audit(subject.id, key[1], valid_at=None, touched=None, page=ALL)
+        versions = [fact.version for fact in facts]
+        links = [EntityId(v.value.text) for v in versions if v.value.type is ValueType.ENTITY]
+        names = {str(id): entity.key or "" for id, entity in reader.entities_by_id(links).items()}
+        return {_rectangle(version, names.get(version.value.text, version.value.text)): version for version in versions}
+
+    def folded(self, key: Key) -> list[Rectangle]:
+        with self._engine.store.write(self._memory.scope) as tx:
+            subject = tx.entities_by_key([key[0]]).get(key[0])
+            heads = [] if subject is None else tx.slots_of(subject.id, key[1])
+            told = [(entry, tx.claim(id).claim.value) for head in heads for entry, id in tx.entries(head.slot)]
+        names = {entry.value: value.text for entry, value in told if entry.value is not None and value is not None}
+        return now_believed(fold(entry for entry, _ in told), names.__getitem__)
 
     def evidence(self, key: Key, value: str) -> int:
         count: int = self.ask({"kind": "evidence", "subject": key[0], "predicate": key[1], "value": value})

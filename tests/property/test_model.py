@@ -67,7 +67,7 @@ def reference_showing(model: Any, key: tuple[str, str], value: str) -> list[tupl
     if key not in model.sup:
         return _without_repetitions([(model.grid[0], [])])
     cells = [(model.grid[i], [o["id"] for o in model.sup[key][i].get(value, [])]) for i in model.cells]
-    return _without_repetitions(cells)
+    return _without_repetitions([(cells[0][0], cells[1][1]), *cells[2:]])  # as `runs` reads the first microsecond
 
 
 def _without_repetitions(cells: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:

@@ -1,12 +1,16 @@
 """Every store behind the writer keeps every invariant of the time page, and answers as the model does."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
 
+from consolidation import slotwork
+from tests.histories import PLAIN, as_case, history
+from tests.model import Model
 from tests.property.engines import STORES, worlds_of
-from tests.property.invariants import INVARIANTS, Invariant
+from tests.property.invariants import INVARIANTS, SLOT, Invariant, tell
 from tests.property.worlds import MakeWorld
 from tests.sizes import scaled
 
@@ -25,3 +29,17 @@ def test_a_store_keeps_an_invariant(make: MakeWorld, invariant: Invariant) -> No
         except Exception as exc:
             exc.add_note(f"seed {seed}")
             raise
+
+
+def test_the_narrowest_windows_that_the_kernel_accepts_are_wide_enough(
+    make: MakeWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A writer that first reads nothing beyond the change, and then one version more, believes what the model does."""
+    monkeypatch.setattr(slotwork, "MARGINS", (0, 1, None))
+    for seed in range(scaled(150, 12)):
+        rng = Random(seed)
+        functional = rng.random() < 0.6
+        said = history(rng, replace(PLAIN, length_max=25, episodes=False))
+        model, world = Model(functional), make(functional)
+        assert tell(world, said) == tell(model, said)
+        assert world.audit(SLOT) == model.audit(SLOT), as_case(said, functional=functional)

@@ -30,6 +30,15 @@ class World(Answers, Protocol):
         """The answer to a query of an oracle file, by the read path of the world."""
         ...
 
+    def shown(self, key: Key, row: Rectangle) -> list[str] | None:
+        """The ids of the claims that show in a version, as known now or when it was last believed, in the order of
+        rule 1; `None` where that is not kept."""
+        ...
+
+    def folded(self, key: Key) -> list[Rectangle]:
+        """What a fold of everything that stands in the slot believes; the recorded times mean nothing."""
+        ...
+
     def visible(self, key: Key, known_at: int | None = None) -> list[Rectangle]: ...
     def log(self, key: Key, known_from: int, known_to: int) -> list[tuple[int, bool, Rectangle]]: ...
 
@@ -134,11 +143,15 @@ class KernelWorld(Readings):
     def ask(self, query: Mapping[str, Any]) -> JSONAnswer:
         return answer(self, query)
 
-    def showing(self, key: Key, value: str, at: int) -> list[str]:
-        """The ids of the claims on which the period of a value around an instant rests now."""
-        line = Line.of((OPEN_START, OPEN_END), map(_run, self.visible(key)), self.extents.get(key, []))
-        names = {id(s.entry): s.op["id"] for s in self.spoken}
-        return [names[id(entry)] for entry in resting_on(line, value_key(value), Instant(at))]
+    def shown(self, key: Key, row: Rectangle) -> list[str] | None:
+        if row.recorded_to != OPEN_END:
+            return None
+        names = {s.entry: s.op["id"] for s in self.spoken}
+        inside = {e.entry for e in self.extents[key] if e.entry.value == value_key(row.value) and _meets(e, row)}
+        return [names[entry] for entry in sorted(inside, key=lambda e: e.order)]
+
+    def folded(self, key: Key) -> list[Rectangle]:
+        return now_believed(self._fold(self.spoken, key), _text)
 
     def evidence(self, key: Key, value: str) -> int:
         stand = standing([s.entry for s in self.spoken if s.key == key])
@@ -227,6 +240,15 @@ def _run(row: Rectangle) -> Run:
 
 def _text(value: ValueKey | None) -> str:
     return (value or b"").decode()
+
+
+def now_believed(line: Line, name: Callable[[ValueKey], str]) -> list[Rectangle]:
+    """The runs of a line as versions without recorded times."""
+    return [Rectangle(0, run.valid_from, run.valid_to, OPEN_END, name(run.value), run.certain) for run in line.runs()]
+
+
+def _meets(extent: Extent, row: Rectangle) -> bool:
+    return extent.valid_from < row.valid_to and row.valid_from < extent.valid_to
 
 
 def _withdrawn(spoken: Spoken, op: Op) -> bool:
