@@ -332,7 +332,7 @@ def saying(op: Op, *, order: tuple[int, int, int], functional: bool) -> Saying:
     if not retracts and dated and end.hi <= start.lo:
         raise Refusal("empty_interval" if end.hi == start.lo else "inverted_interval")
     return Saying(
-        op=op, key=(op["subject"], op["predicate"] or ""), order=order, functional=functional,
+        op=op, key=_key(op), order=order, functional=functional,
         dated=dated, start=start, ending=ending, end=end,
     )  # fmt: skip
 
@@ -398,7 +398,9 @@ class Model(Readings):
                     raise Refusal("not_found")
                 return rest
             case "replace":
-                rested = self._rested_on(sayings, op)
+                rested = self._rested_on(sayings, _key(op), op["old"], text_bound(op["at"]).lo)
+                if not rested:
+                    raise Refusal("not_found")
                 return self._with([s for s in sayings if s not in rested], _replacement(op, rested), order)
             case "erase":
                 return [s for s in sayings if not _erased(s, op)]
@@ -409,13 +411,12 @@ class Model(Readings):
         new = saying(op, order=order, functional=self.is_functional(op["predicate"] or ""))
         return sorted([*sayings, new], key=lambda s: s.order)
 
-    def _rested_on(self, sayings: list[Saying], op: Op) -> list[Saying]:
-        """The claims that show in the period of `old` around `at` (rule 5)."""
-        timeline = Timeline(s for s in sayings if s.key == (op["subject"], op["predicate"]))
-        period = timeline.stretch_around(op["old"], text_bound(op["at"]).lo)
-        if period is None:
-            raise Refusal("not_found")
-        return timeline.showing(op["old"], period)
+    @staticmethod
+    def _rested_on(sayings: list[Saying], key: Key, value: str, at: int) -> list[Saying]:
+        """The claims that show in the period of a value around an instant (rule 5)."""
+        timeline = Timeline(s for s in sayings if s.key == key)
+        period = timeline.stretch_around(value, at)
+        return [] if period is None else timeline.showing(value, period)
 
     def _timeline(self, sayings: list[Saying], key: Key) -> Timeline:
         mine = [s for s in sayings if s.key == key]
@@ -457,9 +458,17 @@ class Model(Readings):
         timeline = self.timeline(key, row.recorded_to - 1)
         return [said.op["id"] for said in timeline.showing(row.value, row.valid)]
 
+    def resting(self, key: Key, value: str, at: int) -> list[str]:
+        """The ids of the claims that a replacement of the value at an instant would withdraw now."""
+        return [said.op["id"] for said in self._rested_on(self.sayings, key, value, at)]
+
     def evidence(self, key: Key, value: str) -> int:
         """How many claims of a value stand, those that show nowhere included."""
         return sum(s.value == value for s in self.timeline(key).standing)
+
+
+def _key(op: Op) -> Key:
+    return op["subject"], op["predicate"] or ""
 
 
 def _withdrawn(said: Saying, op: Op) -> bool:

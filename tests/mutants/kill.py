@@ -27,12 +27,12 @@ WINDOWS: Final = 400
 def main() -> int:
     print(ontology.__file__)
     try:
-        check_oracles()
         check_window_edges()
         for seed in range(HISTORIES):
             check_history(seed)
         for seed in range(WINDOWS):
             check_window(Random(seed))
+        check_oracles()
     except AssertionError as exc:
         print(f"killed: {exc}"[:2_000])
         return KILLED
@@ -56,6 +56,8 @@ def check_history(seed: int) -> None:
         assert world.audit(key) == model.audit(key), where
         for row in model.visible(key):
             assert world.shown(key, row) == model.shown(key, row), where
+            at = row.valid_to - 1
+            assert world.resting(key, row.value, at) == model.resting(key, row.value, at), where
         for value in "xyz":
             assert world.evidence(key, value) == model.evidence(key, value), where
 

@@ -150,6 +150,11 @@ class KernelWorld(Readings):
         inside = {e.entry for e in self.extents[key] if e.entry.value == value_key(row.value) and _meets(e, row)}
         return [names[entry] for entry in sorted(inside, key=lambda e: e.order)]
 
+    def resting(self, key: Key, value: str, at: int) -> list[str]:
+        """The ids of the claims that a replacement of the value at an instant would withdraw now."""
+        names = {s.entry: s.op["id"] for s in self.spoken}
+        return [names[e] for e in resting_on(self._fold(self.spoken, key), value_key(value), Instant(at))]
+
     def folded(self, key: Key) -> list[Rectangle]:
         return now_believed(self._fold(self.spoken, key), _text)
 
