@@ -90,7 +90,7 @@ def test_a_wrong_expectation_is_a_difference() -> None:
         {"kind": "state", **asked, "valid_at": "2022-01-01", "expect": ["y"]},
         {"kind": "history", **asked, "expect": [period]},
         {"kind": "audit", **asked, "expect": [period | recorded]},
-        {"kind": "evidence", **asked, "value": "x", "expect": 2},
+        {"kind": "evidence", **asked, "value": "x", "expect": 5},
         {"kind": "recorded", "expect": []},
         {"kind": "allen", "a": ["2020-01-01", "2021-01-01"], "b": ["2022-01-01", "2023-01-01"], "expect": "after"},
     ]
