@@ -1,13 +1,18 @@
 """The HTTP application: its routes, what stands around them, and its document."""
 
 from collections.abc import Callable
+from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from fastapi import FastAPI, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.routing import Route as StarletteRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api import auth
 from api.auth import AGENT, Authenticate, Keys, Principal, authenticator
@@ -15,7 +20,6 @@ from api.edge import REQUEST_ID, Edge
 from api.problems import DEFECT, problem_response
 from api.routes import claims, entities, events, facts, health, history, ontology, state
 from api.routes.call import Call
-from api.routes.routing import Route
 from api.routes.schemas import Schemas
 from api.wire.openapi import openapi_document
 from ontology.errors import shown
@@ -46,33 +50,43 @@ def create_app(services: "Services") -> FastAPI:
         exception_handlers={HTTPException: _transport_problem},
     )  # fmt: skip
     schemas = Schemas(services.writer)
-    for group in GROUPS:
-        for route in group.listed:
-            app.add_api_route(
-                route.path, _endpoint(route, services, schemas), methods=[route.method], response_model=None,
-                name=route.name, include_in_schema=False,
-            )  # fmt: skip
-    document = openapi_document(GROUPS, _version(), keys=keys is not None)
-    app.openapi = lambda: document  # type: ignore[method-assign]
-    app.add_api_route("/openapi.json", _document(document), methods=["GET"], include_in_schema=False)
-    app.add_middleware(Edge, authenticate=_authenticate(keys, settings.tenant), body_bytes_max=settings.body_bytes_max)
+    exact: dict[tuple[str, str], ASGIApp] = {}
+    for route in (route for group in GROUPS for route in group.listed):
+        endpoint = Endpoint(route.call, services, schemas)
+        app.router.routes.append(StarletteRoute(route.path, endpoint, methods=[route.method], name=route.name))
+        if "{" not in route.path:
+            exact[route.method, route.path] = endpoint
+    document = cache(lambda: openapi_document(GROUPS, _version(), keys=keys is not None))
+    app.openapi = document  # type: ignore[method-assign]
+    app.router.routes.append(StarletteRoute("/openapi.json", _document(document), methods=["GET"]))
+    app.add_middleware(
+        Edge, authenticate=_authenticate(keys, settings.tenant), body_bytes_max=settings.body_bytes_max, exact=exact
+    )
     return app
 
 
-def _endpoint(route: Route, services: "Services", schemas: Schemas) -> Callable[[Request], Response]:
-    """A function that FastAPI runs in its thread pool; it takes the request alone, which costs no look-ups."""
+class Endpoint:
+    """A route as an ASGI application: its handler runs in the thread pool, and what it raises goes up to the edge.
+
+    FastAPI's own routes solve dependencies and validate answers, which costs a read as much as the store does; here
+    the declarations of `routing` say all that those would be told.
+    """
+
+    def __init__(self, handle: Callable[[Call], Response], services: "Services", schemas: Schemas) -> None:
+        self._handle = handle
+        self._services = services
+        self._schemas = schemas
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await run_in_threadpool(self._handle, Call(self._services, self._schemas, scope))
+        await response(scope, receive, send)
+
+
+def _document(document: Callable[[], dict[str, Any]]) -> Callable[[Request], Response]:
+    content = cache(lambda: orjson.dumps(document()))
 
     def endpoint(request: Request) -> Response:
-        return route.call(Call(services, schemas, request))
-
-    return endpoint
-
-
-def _document(document: dict[str, Any]) -> Callable[[Request], Response]:
-    content = orjson.dumps(document)
-
-    def endpoint(request: Request) -> Response:
-        return Response(content, media_type="application/json", headers={"Cache-Control": "no-cache"})
+        return Response(content(), media_type="application/json", headers={"Cache-Control": "no-cache"})
 
     return endpoint
 
@@ -84,15 +98,24 @@ def _authenticate(keys: Keys | None, tenant: str) -> Authenticate:
 async def _transport_problem(request: Request, exc: Exception) -> Response:
     """What Starlette itself refuses: a path or a method that is not there."""
     status = exc.status_code if isinstance(exc, HTTPException) else 500
-    headers = dict(exc.headers or {}) if isinstance(exc, HTTPException) else {}
     request_id, path = str(request.scope[REQUEST_ID]), request.scope["path"]
-    if status == 405:
-        detail = f"{request.method} is not for {shown(path)}"
-        return problem_response("method-not-allowed", detail, request_id=request_id, headers=headers)
-    slug = {404: "not-found", 413: "too-large"}.get(status, "invalid-request" if status < 500 else "internal")
-    detail = f"there is no path {shown(path)}" if status == 404 else DEFECT
-    remedy = "/openapi.json lists the paths" if status == 404 else ""
-    return problem_response(slug, detail, request_id=request_id, remedy=remedy, headers=headers)
+    match status:
+        case 404:
+            detail, remedy = f"there is no path {shown(path)}", "/openapi.json lists the paths"
+            return problem_response("not-found", detail, request_id=request_id, remedy=remedy)
+        case 405:
+            detail, allow = f"{request.method} is not for {shown(path)}", {"Allow": ", ".join(_methods(request))}
+            return problem_response("method-not-allowed", detail, request_id=request_id, headers=allow)
+        case _ if status < 500:
+            return problem_response("invalid-request", f"the request is refused ({status})", request_id=request_id)
+    return problem_response("internal", DEFECT, request_id=request_id)
+
+
+def _methods(request: Request) -> list[str]:
+    """Every method that the path of a request takes."""
+    routes = [route for route in request.app.router.routes if isinstance(route, StarletteRoute)]
+    matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in matching for method in route.methods or ()})
 
 
 def _version() -> str:

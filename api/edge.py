@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Mapping
 from typing import Final
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.auth import Authenticate, ForeignOrigin, Headers
@@ -33,8 +32,17 @@ log = logging.getLogger("vigencia.api.edge")
 class Edge:
     """Everything around the application. Nothing that an endpoint raises goes past it."""
 
-    def __init__(self, app: ASGIApp, *, authenticate: Authenticate, body_bytes_max: int) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        authenticate: Authenticate,
+        body_bytes_max: int,
+        exact: Mapping[tuple[str, str], ASGIApp],
+    ) -> None:
+        """`exact` holds endpoints by method and path, which need no router to be found."""
         self.app = app
+        self.exact = exact
         self.authenticate = authenticate
         self.body_bytes_max = body_bytes_max
 
@@ -50,7 +58,7 @@ class Edge:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                MutableHeaders(scope=message)["Request-Id"] = request_id
+                message["headers"].append((b"request-id", request_id.encode("ascii")))
             await send(message)
 
         scope[REQUEST_ID] = request_id
@@ -66,7 +74,8 @@ class Edge:
                 scope[PRINCIPAL] = caller
             if scope["method"] not in _BODILESS:
                 scope[BODY] = await self._body(headers, receive)
-            await self.app(scope, receive, marked)
+            endpoint = self.exact.get((scope["method"], scope["path"]), self.app)
+            await endpoint(scope, receive, marked)
         except VigenciaError as exc:
             if exc.slug == "internal":
                 log.error("request %s failed", request_id, exc_info=exc)

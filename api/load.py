@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-import orjson
-
 from api.load_lines import Line, LineFile, Stamp
 from consolidation.check import again, check
 from consolidation.items import Item
+from consolidation.receipts import restored
 from consolidation.write import Writer, Written
 from graph.ports import MemoryStore
 from ontology.errors import JSON, Busy, Conflict, Incorrect, KeyReused, NotFound, TooLarge, VigenciaError, shown
@@ -221,7 +220,8 @@ class Loader:
         """An earlier run wrote this range, when other lines of it were refused: it must not be written again."""
         with self._store.read(self._plan.scope) as reader:
             answered = reader.answered(self._plan.principal, key)
-        written = 0 if answered is None else len(orjson.loads(answered.receipt)["items"])
+        items = [] if answered is None else restored(answered.receipt)["items"]
+        written = len(items) if isinstance(items, list) else 0
         error = KeyReused(
             f"an earlier load wrote {written} of the lines {lines[0].number} to {lines[-1].number} and refused others",
             remedy="load the lines of its report by themselves: jq -r .text REPORT | vigencia load -",

@@ -46,13 +46,14 @@ def reason(reader: Reader, fact: Fact, known_at: Instant) -> Wire:
         **rendering.names_told(reader, told),
     }
     heads = rendering.versions_of(reader, [version])
+    newest = reader.head.recorded_at  # what became of it since is part of the reason
     return {
-        "fact": rendering.fact(fact, names, heads),
+        "fact": rendering.fact(fact, names, heads, newest),
         "claims": [{**rendering.claim(each, names), "position": _position(each)} for each in told],
         "made_in": _transaction(reader, version.position),
         "ended_in": _ended_in(reader, version),
-        "replaced_by": rendering.facts(replaced, names, heads),
-        "followed_by": rendering.facts(followed, names, heads),
+        "replaced_by": rendering.facts(replaced, names, heads, newest),
+        "followed_by": rendering.facts(followed, names, heads, newest),
     }
 
 

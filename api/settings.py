@@ -195,7 +195,8 @@ def _from_file() -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as exc:
-        raise Incorrect(f"the configuration {shown(str(file))} cannot be read: {exc}; correct or remove it") from exc
+        name = shown(str(file), 400)
+        raise Incorrect(f"the configuration {name} cannot be read: {exc}; correct or remove it") from exc
 
 
 def _unreadable(exc: ValidationError) -> Incorrect:

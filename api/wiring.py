@@ -58,7 +58,7 @@ def open_services(settings: Settings, clock: Clock | None = None, randomness: Ra
     clock, randomness = clock or SystemClock(), randomness or SystemRandomness()
     folder = Path(settings.sqlite_path).parent
     if settings.sqlite_path != MEMORY and not folder.is_dir():
-        raise Unavailable(f"there is no folder {shown(str(folder))} for the store; make it, or name another store")
+        raise Unavailable(f"there is no folder {shown(str(folder), 400)} for the store; make it, or name another store")
     store = SqliteStore(settings.sqlite_path, busy_seconds=settings.lock_seconds)
     writer = Writer(
         store=store,
@@ -80,7 +80,8 @@ def services(settings: Settings, *, must_exist: bool = False) -> Iterator[Servic
     path = settings.sqlite_path
     if must_exist and path != MEMORY and not Path(path).is_file():
         raise NotFound(
-            f"there is no store at {shown(path)}", remedy="make it with `vigencia init`, or name another with --store"
+            f"there is no store at {shown(path, 400)}",
+            remedy="make it with `vigencia init`, or name another with --store",
         )
     opened = open_services(settings)
     try:

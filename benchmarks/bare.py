@@ -49,7 +49,7 @@ def connect(file: Path, *, foreign_keys: bool = True) -> sqlite3.Connection:
         "secure_delete = ON",
         "temp_store = MEMORY",
         "cache_size = -16384",
-        "mmap_size = 268435456",
+        "mmap_size = 2147418112",
     ):
         connection.execute(f"PRAGMA {pragma}")
     return connection

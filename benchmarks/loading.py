@@ -29,9 +29,11 @@ class Grown:
         growing = self.files[sizes.facts[-1]]
         made = 0
         for facts in sizes.facts:
-            tell(f"loading up to {facts:,} facts through the writer")
             services = world.open_store(growing)
-            self.seconds += world.write_all(services, world.items(made, facts, sizes.facts[0]), sizes.facts[0])
+            for step in range(made, facts, max(facts // 10, sizes.facts[0])):
+                after = min(step + max(facts // 10, sizes.facts[0]), facts)
+                tell(f"loading up to {after:,} facts through the writer")
+                self.seconds += world.write_all(services, world.items(step, after, sizes.facts[0]), sizes.facts[0])
             services.close()
             made = facts
             self.bytes[facts] = world.settle(growing)

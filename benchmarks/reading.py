@@ -169,6 +169,10 @@ def measure_long_slot(file: Path, slot: EntityId, facts: int, sizes: Sizes) -> I
         "known early, valid late": each(asked(random.Random(8), (0.9, 1.0), (0.0, 0.1)), sizes.reads),
         "known late, valid early": each(asked(random.Random(9), (0.0, 0.1), (0.9, 0.999)), sizes.reads),
     }
+    for known_part in (newest, (0.0, 0.1)):
+        for operation in islice(asked(random.Random(10), whole, known_part), 100):
+            if len(operation()) != 1:  # type: ignore[arg-type]
+                raise AssertionError("a question about the long slot is not answered with one fact")
     tell(f"reading a slot with {sizes.slot_versions:,} versions")
     seconds = interleaved(sides, sizes.runs)
     name = f"slot with {sizes.slot_versions:,} versions"

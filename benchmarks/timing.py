@@ -11,7 +11,7 @@ Run = Callable[[], float]
 
 
 def interleaved(sides: Mapping[str, Run], runs: int) -> dict[str, float]:
-    """The median seconds per operation of each side; the order changes with every round, the first warms up."""
+    """The median of the runs of each side; the order changes with every round, the first warms up."""
     chance = random.Random(1)
     names = list(sides)
     seconds: dict[str, list[float]] = {name: [] for name in names}
@@ -25,14 +25,19 @@ def interleaved(sides: Mapping[str, Run], runs: int) -> dict[str, float]:
 
 
 def each(operations: Iterator[Callable[[], object]], count: int) -> Run:
-    """A run over the next `count` operations of an endless supply, which are made before the clock starts."""
+    """A run over the next `count` operations of an endless supply, which are made before the clock starts.
+
+    It gives the median of their times, so that a moment in which others have the processor does not count.
+    """
 
     def run() -> float:
         ready = [next(operations) for _ in range(count)]
-        started = time.perf_counter()
+        taken = []
         for operation in ready:
+            started = time.perf_counter()
             operation()
-        return (time.perf_counter() - started) / count
+            taken.append(time.perf_counter() - started)
+        return median(taken)
 
     return run
 

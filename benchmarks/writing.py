@@ -2,8 +2,8 @@
 
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from api.wiring import Services
@@ -11,7 +11,7 @@ from benchmarks import bare, world
 from benchmarks.captured import Recorder, replay
 from benchmarks.figures import Figure, at_least, plain
 from benchmarks.sizes import Sizes
-from benchmarks.timing import interleaved, tell
+from benchmarks.timing import each, interleaved, tell
 from consolidation.items import Assert, Said
 from ontology.instants import civil_from_days, format_date
 
@@ -76,8 +76,8 @@ def measure(file: Path, sizes: Sizes, item: Callable[[int], Assert], what: str) 
     services, connection = world.open_store(copies["ours"]), bare.connect(copies["bare"])
     seconds = interleaved(
         {
-            "ours": _run(iter(range(count)), sizes.writes, lambda n: _write(services, item(n))),
-            "bare": _run(iter(range(count)), sizes.writes, lambda n: replay(connection, commits[n])),
+            "ours": each((partial(_write, services, item(number)) for number in range(count)), sizes.writes),
+            "bare": each((partial(replay, connection, commit) for commit in commits), sizes.writes),
         },
         sizes.runs,
     )
@@ -93,17 +93,6 @@ def measure(file: Path, sizes: Sizes, item: Callable[[int], Assert], what: str) 
 
 def _write(services: Services, item: Assert) -> None:
     services.writer.write(world.SCOPE, world.PRINCIPAL, [item])
-
-
-def _run(numbers: Iterator[int], count: int, write: Callable[[int], None]) -> Callable[[], float]:
-    def run() -> float:
-        ready = [next(numbers) for _ in range(count)]
-        started = time.perf_counter()
-        for number in ready:
-            write(number)
-        return (time.perf_counter() - started) / count
-
-    return run
 
 
 def _check(ours: Path, theirs: sqlite3.Connection) -> None:

@@ -11,15 +11,16 @@ from typing import Final, TypeAlias, TypeVar
 from consolidation.items import Absent, Assert, Erase, Item, Replace, Retract, RetractFact, Said, Withdraw
 from ontology.canonical import canonical_label
 from ontology.claims import Source
-from ontology.entries import Stated
+from ontology.entries import Stated, assertion, retraction
 from ontology.errors import Incorrect, TooLarge, Violation, shown
 from ontology.facts import Version
 from ontology.ids import CLAIM, FACT, EpisodeId, FactId, locate
-from ontology.instants import Instant, Semantics, check_zone, parse_bound, parse_instant
+from ontology.instants import OPEN_END, Instant, Semantics, check_zone, parse_bound, parse_instant
 from ontology.schema import Cardinality, Predicate, Schema
-from ontology.values import EntityMention, Value, entity_mention
+from ontology.values import EntityMention, Value, ValueKey, entity_mention
 
 VIOLATIONS_MAX: Final = 100
+_ANY: Final = ValueKey(bytes(16))
 NAME_CHARS_MAX: Final = 500
 
 T = TypeVar("T")
@@ -142,13 +143,14 @@ def _check(item: Item, schema: Schema) -> Checked:
             return CheckedAssert(
                 subject=_mention(item.subject, "/subject"), predicate=predicate,
                 value=predicate.read(item.value, pointer="/value", zone=item.said.zone or "UTC"),
-                telling=telling(item.said), expected=item.expected_version,
+                telling=_telling_of_assert(item.said), expected=item.expected_version,
             )  # fmt: skip
         case Retract():
             predicate = _predicate(schema, item.predicate)
             return CheckedRetract(
                 subject=_mention(item.subject, "/subject"), predicate=predicate,
-                value=_value(item.value, predicate), telling=telling(item.said), expected=item.expected_version,
+                value=_value(item.value, predicate), telling=_telling_of_retract(item.said),
+                expected=item.expected_version,
             )  # fmt: skip
         case Replace():
             return CheckedReplace(
@@ -196,6 +198,19 @@ def telling(said: Said) -> Telling:
         episode=None if episode is None else EpisodeId(episode),
         root=_text(said.root, "/root"), confidence=confidence,
     )  # fmt: skip
+
+
+def _telling_of_assert(said: Said) -> Telling:
+    """`telling`, of a period that an assertion can have whenever it was said."""
+    told = telling(said)
+    assertion(told.stated, value=_ANY, functional=False, observed_at=OPEN_END, position=0, ordinal=0)
+    return told
+
+
+def _telling_of_retract(said: Said) -> Telling:
+    told = telling(said)
+    retraction(told.stated, value=None, functional=False, observed_at=OPEN_END, position=0, ordinal=0)
+    return told
 
 
 def functional(predicate: Predicate) -> bool:

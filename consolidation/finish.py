@@ -1,6 +1,6 @@
 """The end of a transaction: every slot is folded once, and what changed becomes a change set and a receipt."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from consolidation.confidence import recount, reinforce, statement
@@ -8,6 +8,7 @@ from consolidation.lookup import Context, Lookup
 from consolidation.receipts import ItemReceipt, Receipt, Result, SlotReport
 from consolidation.slotwork import Outcome, SlotWork
 from graph.ports import Transaction
+from graph.restating import outlives
 from ontology.claims import Claim, Ending, Lifecycle
 from ontology.events import ChangeSet, Erasure, Kind, Operation, Shown
 from ontology.facts import FactVersion, Slot, Support, Version
@@ -33,9 +34,27 @@ class Draft:
     erasures: list[Erasure] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
 
+    def take_back(self, id: ClaimId, result: Result) -> None:
+        """Let a claim of this transaction not have been made, since a later item of it takes it away."""
+        index, _ = self.claims.pop(id)
+        self.receipts[index].claim = None
+        self.receipts[index].result = result
+
     def gone(self, claim: Claim) -> bool:
         """Whether a stored claim does not count any more."""
         return claim.id in self.ended or claim.id in self.erased_claims
+
+    def erase(self, erasure: Erasure, claims: Set[ClaimId]) -> None:
+        """Let nothing stay of what was said of it so far: `claims`, and what was done to them."""
+        for id in self.claims.keys() & claims:
+            self.take_back(id, Result.ERASED)
+        self.erased_claims.update(claims)
+        self.operations = [
+            each
+            for each in self.operations
+            if each.subject != erasure.subject or outlives(each.detail, erasure, claims)
+        ]
+        self.erasures = [each for each in self.erasures if not erasure.covers(each)] + [erasure]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +64,6 @@ class Finished:
     changes: ChangeSet | None
     """`None` where nothing changes."""
     receipt: Receipt
-    erased_claims: frozenset[ClaimId]
     owners: Mapping[ClaimId, EntityId]
     """The subject of each ended claim: a payload of the journal belongs to one subject."""
 
@@ -61,7 +79,7 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
         receipt = Receipt(
             position=tx.head.position, recorded_at=recorded_at, dry_run=False, items=tuple(draft.receipts), created=()
         )
-        return Finished(changes=None, receipt=receipt, erased_claims=frozenset(), owners={})
+        return Finished(changes=None, receipt=receipt, owners={})
     changes = ChangeSet(
         position=context.position,
         recorded_at=context.now,
@@ -79,7 +97,7 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
         hidden=tuple(s for slot, o in outcomes.items() for s in _shown(context, slot, o.change.hidden)),
         shown=tuple(s for slot, o in outcomes.items() for s in _shown(context, slot, o.change.shown)),
         support=tuple(row for work in works.values() for row in _support(tx, context, lookup, draft, work)),
-        slots=tuple(work.head_after(context.position) for work in works.values()),
+        slots=tuple(work.head_after(context.position) for work in works.values() if not work.ends_empty),
     )
     _fill(context, draft, outcomes, opened)
     receipt = Receipt(
@@ -92,7 +110,6 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
     return Finished(
         changes=changes,
         receipt=receipt,
-        erased_claims=frozenset(draft.erased_claims),
         owners={id: claim.slot.subject for id, (claim, _) in draft.ended.items()},
     )
 
@@ -162,15 +179,14 @@ def _support(tx: Transaction, context: Context, lookup: Lookup, draft: Draft, wo
     lost = {
         claim.entry.value
         for claim, _ in draft.ended.values()
-        if claim.slot == work.slot and claim.entry.value is not None
+        if claim.slot == work.slot and claim.entry.value is not None and not work.is_erased(claim.entry.value)
     }
     if lost:
         told = lookup.all_claims(work.slot)
         standing = [t.claim for t in told if t.ending is None and t.claim.entry.asserts and not draft.gone(t.claim)]
         for value in sorted(lost):
-            if not work.is_erased(value):
-                said = [c for c in (*standing, *work.added) if c.entry.asserts and c.entry.value == value]
-                yield recount(work.slot, value, map(statement, said), context.now)
+            said = [c for c in (*standing, *work.added) if c.entry.asserts and c.entry.value == value]
+            yield recount(work.slot, value, map(statement, said), context.now)
     values = [value for value in gained if value not in lost]
     kept = [] if work.head is None else [value for value in values if not work.is_erased(value)]
     held = tx.support_now(work.slot, kept) if kept else {}
@@ -223,5 +239,5 @@ def _fill_affected(
     touched = [slot for slot in outcomes if slot in slots]
     receipt.opened = [version.id for slot in touched for version in opened[slot]]
     receipt.closed = [outcomes[slot].current[run].id for slot in touched for run in outcomes[slot].change.closed]
-    if touched:
+    if any(not draft.works[slot].ends_empty for slot in touched):
         receipt.version = Version(context.position)

@@ -44,6 +44,8 @@ class SlotWork:
         self.slot = slot
         self.head = head
         self.added: list[Claim] = []
+        self.undone: list[Claim] = []
+        """Those that this transaction added and removed again."""
         self.removed: set[EntryKey] = set()
         self.erased: set[ValueKey | None] = set()
         """Values of which nothing may stay; `None` for all of the slot."""
@@ -61,23 +63,31 @@ class SlotWork:
     def remove(self, entry: Entry) -> None:
         """Fold the slot without this operation, from now on."""
         key = _key(entry)
-        if any(_key(claim.entry) == key for claim in self.added):
+        undone = [claim for claim in self.added if _key(claim.entry) == key]
+        if undone:
             self.added = [claim for claim in self.added if _key(claim.entry) != key]
+            self.undone += undone
         else:
             self.removed.add(key)
 
     def erase(self, value: ValueKey | None) -> list[ClaimId]:
-        """Let nothing of a value, or of the slot, stay; gives the ids of the claims that go."""
+        """Let nothing of a value, or of the slot, stay; gives the ids of the claims that go and stood or are new."""
         self.erased.add(value)
+        own = [claim.id for claim in (*self.added, *self.undone) if value in (None, claim.entry.value)]
         self.added = [claim for claim in self.added if value not in (None, claim.entry.value)]
         gone = [(key, id) for key, (entry, id) in self._entries().items() if value in (None, entry.value)]
         self.removed.update(key for key, _ in gone)
-        return [id for _, id in gone]
+        return own + [id for _, id in gone]
 
     @property
     def touched(self) -> bool:
         """Whether there is anything to fold."""
         return bool(self.added or self.removed or self.erased)
+
+    @property
+    def ends_empty(self) -> bool:
+        """Whether nothing of the slot stays, not even that it was there."""
+        return not self.added and (self.head is None or None in self.erased)
 
     def is_erased(self, value: ValueKey | None) -> bool:
         """Whether what was stored of a value goes with this transaction."""
@@ -113,7 +123,7 @@ class SlotWork:
     def head_after(self, position: int) -> SlotHead:
         """What the next writer needs to know of the slot."""
         entries = [claim.entry for claim in self.added]
-        head = self.head
+        head = None if None in self.erased else self.head
         if self.removed:
             last = max((e.order for e in self._standing()), default=None)
         else:

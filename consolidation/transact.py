@@ -201,20 +201,20 @@ class Transact:
     def _erase(self, index: int, item: CheckedErase) -> ItemReceipt:
         subject = self._lookup.entity(item.subject, "/subject", create=False)
         name = item.predicate.name if item.predicate else None
-        value = None if item.value is None else value_key(self._lookup.value(item.value, "/value", create=False))
-        slots = [head.slot for head in self._tx.slots_of(subject.id, name)]
-        slots += [
-            s for s in self._draft.works if s not in slots and s.subject == subject.id and name in (None, s.predicate)
-        ]
+        value = None if item.value is None else self._lookup.value(item.value, "/value", create=False)
+        key = None if value is None else value_key(value)
+        erasure = Erasure(scope=self._tx.scope, subject=subject.id, predicate=name, value_key=key)
+        stored = [head.slot for head in self._tx.slots_of(subject.id, name)]
+        slots = stored + [slot for slot in self._draft.works if slot not in stored and erasure.reaches(slot)]
+        if item.predicate is not None and (value is not None or not slots):
+            slots = [self._slot(subject, item.predicate, value)]
+        gone: set[ClaimId] = set()
         for slot in slots:
             work = self._work(slot)
             self._expect(work, item.expected)
-            for claim in [c for c in work.added if value in (None, c.entry.value)]:
-                del self._draft.claims[claim.id]
-                self._draft.erased_claims.add(claim.id)
-            self._draft.erased_claims.update(work.erase(value))
-        self._draft.erasures.append(Erasure(subject=subject.id, predicate=name, value_key=value))
-        self._note("erase", index, subject.id, {"predicate": name, "value": None if value is None else value.hex()})
+            gone.update(work.erase(key))
+        self._draft.erase(erasure, gone)
+        self._note("erase", index, subject.id, {"predicate": name, "value": None if key is None else key.hex()})
         return ItemReceipt(op="erase", result=Result.ERASED, subject=subject, predicate=name)
 
     # ---- what they share
@@ -299,7 +299,7 @@ class Transact:
     def _end(self, claim: Claim, work: SlotWork, reason: str) -> None:
         work.remove(claim.entry)
         if claim.id in self._draft.claims:
-            del self._draft.claims[claim.id]
+            self._draft.take_back(claim.id, Result.WITHDRAWN)
         else:
             self._draft.ended[claim.id] = (claim, reason)
 
@@ -326,6 +326,9 @@ class Transact:
 
     def _open_fact(self, id: FactId) -> FactVersion:
         version = self._tx.fact(id).version
+        work = self._draft.works.get(version.slot)
+        if work is not None and work.is_erased(version.value_key):
+            raise NotFound(f"no fact {shown(id)} here")
         if version.recorded_to != OPEN_END:
             raise VersionChanged(
                 f"fact {id!r} is no longer believed; it was closed at {format_instant(version.recorded_to)}",

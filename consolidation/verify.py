@@ -33,7 +33,7 @@ def refold(store: MemoryStore, tenant: Tenant, progress: Callable[[int], None] =
         with store.read(scope) as reader:
             erasures = list(_erasures(reader))
             for head in _slots(reader):
-                since = max((at for erasure, at in erasures if _hits(erasure, head.slot)), default=OPEN_START)
+                since = max((at for erasure, at in erasures if erasure.reaches(head.slot)), default=OPEN_START)
                 finding = _compare(reader, head.slot, since)
                 if finding is not None:
                     findings.append(finding)
@@ -103,9 +103,6 @@ def _erasures(reader: Reader) -> Iterator[tuple[Erasure, Instant]]:
     while page := reader.events(after=after, limit=PAGE):
         for event, payloads in page:
             if event.kind is Kind.ERASE:
-                yield from ((each, event.recorded_at) for each in journal.decode(event, payloads).erasures)
+                erasures = journal.decode(event, payloads, tenant=reader.scope.tenant).erasures
+                yield from ((each, event.recorded_at) for each in erasures)
         after = page[-1][0].position
-
-
-def _hits(erasure: Erasure, slot: Slot) -> bool:
-    return erasure.subject == slot.subject and erasure.predicate in (None, slot.predicate)

@@ -1,7 +1,7 @@
 """The one path by which memory changes: check, idempotency key, lock, fold, change set, commit, receipt."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
@@ -13,13 +13,13 @@ from consolidation.conflicts import conflicts_of
 from consolidation.finish import Finished
 from consolidation.items import Item
 from consolidation.lookup import Context
-from consolidation.receipts import Receipt
+from consolidation.receipts import kept, restored
 from consolidation.transact import Transact
 from graph import journal
 from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Reader, Subscription, Transaction
-from graph.restating import without
-from ontology.errors import JSON, Incorrect, KeyReused, Violation, shown
-from ontology.events import ChangeSet, Kind, Restated
+from graph.restating import restate
+from ontology.errors import JSON, Incorrect, KeyReused, VersionChanged, Violation, shown
+from ontology.events import ChangeSet, Kind
 from ontology.ids import Ledger
 from ontology.instants import DAY, Instant, format_instant
 from ontology.schema import Schema
@@ -76,6 +76,7 @@ class Writer:
         try:
             with self._store.write(scope) as tx:
                 if key is not None and not dry_run:
+                    tx.forget_keys(self._clock.now())
                     answered = tx.answered(principal, key)
                     if answered is not None:
                         return _replay(answered, request, key)
@@ -91,7 +92,7 @@ class Writer:
                     self._commit(tx, replace(finished.changes, schema=seed), context.ledger, finished)
                 if key is not None:
                     until = Instant(context.now + self._key_days * DAY)
-                    tx.remember(principal, key, Answered(request=request, receipt=_bytes(finished.receipt)), until)
+                    tx.remember(principal, key, Answered(request=request, receipt=kept(finished.receipt)), until)
         except _DryRun:
             return Written(receipt=replace(finished.receipt, dry_run=True).document(), replayed=False)
         if finished.changes is not None and self._notify is not None:
@@ -102,14 +103,30 @@ class Writer:
         """The newest schema of the tenant; the core pack before its first commit, which seeds it."""
         return self._schema(scope)[0]
 
-    def put_schema(self, scope: Scope, principal: str, pack: Pack, *, dry_run: bool = False) -> dict[str, JSON]:
+    def put_schema(
+        self,
+        scope: Scope,
+        principal: str,
+        pack: Pack,
+        *,
+        dry_run: bool = False,
+        expected: Collection[int] | None = None,
+    ) -> dict[str, JSON]:
         """Add a pack to the tenant's schema. What is stored keeps its past; conflicts are told, not rewritten.
+
+        `expected` are the versions of the schema on which the author may have decided; `VersionChanged` if it has
+        another now.
 
         Gives the version, what changed, and for each predicate that becomes functional the slots in which several
         values are certain at one instant. Raises `Incorrect` with a violation per thing that is wrong.
         """
         with self._store.write(scope) as tx:
             schema = self._stored(scope, tx)
+            if expected is not None and schema.version not in expected:
+                raise VersionChanged(
+                    f"the schema is at version {schema.version}; it has changed since it was read",
+                    members={"version": schema.version},
+                )
             merged = merge(schema, pack)
             position = tx.head.position
             if merged.schema.version != tx.head.schema_version and not dry_run:
@@ -132,10 +149,9 @@ class Writer:
 
     def _commit(self, tx: Transaction, changes: ChangeSet, ledger: Ledger, finished: Finished) -> None:
         restated = [
-            Restated(position=position, payload=left)
+            each
             for subject in dict.fromkeys(erasure.subject for erasure in changes.erasures)
-            for position, payload in tx.payloads_about(subject)
-            if (left := without(payload, changes.erasures, finished.erased_claims, salt=self._salt())) is not None
+            for each in restate(tx.payloads_about(subject), changes.erasures, salts=self._salt)
         ]
         commit = journal.commit(changes, tx.head, salts=self._salt, restated=restated, owners=finished.owners)
         tx.apply(commit, ledger=ledger)
@@ -186,16 +202,12 @@ def _digest(key: str, items: Sequence[Item]) -> bytes:
     return hashlib.sha256(body).digest()
 
 
-def _bytes(receipt: Receipt) -> bytes:
-    return orjson.dumps(receipt.document())
-
-
 def _replay(answered: Answered, request: bytes, key: str) -> Written:
     if answered.request != request:
         raise KeyReused(
             f"the idempotency key {shown(key)} stands for another request; make a new key for each operation"
         )
-    return Written(receipt=orjson.loads(answered.receipt), replayed=True)
+    return Written(receipt=restored(answered.receipt), replayed=True)
 
 
 def _schema_change(context: Context) -> ChangeSet:

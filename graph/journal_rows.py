@@ -96,7 +96,8 @@ class Encoder:
         return (schema_document(schema),)
 
     def erasure(self, erasure: Erasure) -> Written:
-        return (erasure.predicate, None if erasure.value_key is None else erasure.value_key.hex())
+        scope, key = erasure.scope, erasure.value_key
+        return (scope.tenant, scope.namespace, scope.purpose, erasure.predicate, None if key is None else key.hex())
 
     def entity(self, entity: Entity) -> Written:
         return (entity.namespace, entity.key)
@@ -207,8 +208,9 @@ class Decoder:
     def __init__(self, body: Row, subject: EntityId | None, event: tuple[int, Instant, str], tenant: Tenant | None):
         _, slots, values, self.sections, self.places = body
         self._subject: Any = subject
+        self._tenant = tenant
         self._position, self._recorded_at, self._principal = event
-        self._slots: list[Any] = [slot and self._read_slot(slot, tenant) for slot in slots]
+        self._slots: list[Any] = [slot and self._read_slot(slot) for slot in slots]
         self._keys: list[Any] = [value and ValueKey(bytes.fromhex(value[0])) for value in values]
         self._values: list[Any] = [value and self._read_value(value) for value in values]
 
@@ -220,9 +222,13 @@ class Decoder:
         return schema_from_document(row[0])
 
     def erasure(self, row: Row) -> Erasure:
-        predicate, key = row
-        value_key = None if key is None else ValueKey(bytes.fromhex(key))
-        return Erasure(subject=self._subject, predicate=predicate, value_key=value_key)
+        tenant, namespace, purpose, predicate, key = row
+        return Erasure(
+            scope=self._read_scope(tenant, namespace, purpose),
+            subject=self._subject,
+            predicate=predicate,
+            value_key=None if key is None else ValueKey(bytes.fromhex(key)),
+        )
 
     def entity(self, row: Row) -> Entity:
         namespace, key = row
@@ -331,10 +337,13 @@ class Decoder:
             plain=plain,
         )
 
-    def _read_slot(self, slot: Sequence[Any], tenant: Tenant | None) -> Slot:
-        written, namespace, purpose, predicate, language = slot
-        scope = Scope(tenant=written if tenant is None else tenant, namespace=namespace, purpose=purpose)
+    def _read_slot(self, slot: Sequence[Any]) -> Slot:
+        tenant, namespace, purpose, predicate, language = slot
+        scope = self._read_scope(tenant, namespace, purpose)
         return Slot(scope=scope, subject=self._subject, predicate=predicate, language=language)
+
+    def _read_scope(self, tenant: Any, namespace: Any, purpose: Any) -> Scope:
+        return Scope(tenant=tenant if self._tenant is None else self._tenant, namespace=namespace, purpose=purpose)
 
     @staticmethod
     def _read_value(value: Sequence[Any]) -> Value | None:

@@ -194,7 +194,7 @@ class Reader(Protocol):
     def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]: ...
 
     def slots(self, predicate: str | None, *, limit: int, after: Slot | None) -> list[SlotHead]:
-        """Every slot of the scope, or of one predicate, by (position, ordinal) of the subject's id, predicate, language."""
+        """Every slot of the scope, or of one predicate, by (position, ordinal) of its subject, predicate, language."""
         ...
 
     def events(self, *, after: int, limit: int) -> list[tuple[Event, tuple[Payload, ...]]]:
@@ -208,7 +208,7 @@ class Reader(Protocol):
 
 
 class Transaction(Reader, Protocol):
-    """A reader under the tenant's write lock that ends in at most one commit."""
+    """A reader under the tenant's write lock. A write applies at most one commit, an import many, all or none."""
 
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
         """What is believed now around a stretch of valid time, and `margin` versions more on each side.

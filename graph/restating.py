@@ -7,73 +7,85 @@ import orjson
 from graph.journal_rows import SLOT_FIELD, Row, Section, dump, seal
 from ontology.events import Erasure, Payload, Restated
 from ontology.ids import ClaimId
-from ontology.scope import Scope
 
 
 def restate(
-    payloads: Iterable[tuple[int, Payload]],
-    erasures: Collection[Erasure],
-    *,
-    salts: Callable[[], bytes],
-    scope: Scope | None = None,
+    payloads: Iterable[tuple[int, Payload]], erasures: Collection[Erasure], *, salts: Callable[[], bytes]
 ) -> list[Restated]:
     """What `erasures` leave of the payloads about their subjects, for those from which they take something.
 
     `payloads` are all that exist about one subject, with their positions: which claims go, ended ones included,
-    is read off them. `scope` is that of the erasing transaction, outside which nothing is taken.
+    is read off them.
     """
     listed = list(payloads)
-    bodies = [(payload, orjson.loads(payload.body)) for _, payload in listed]
-    claims = {id for payload, body in bodies for id in _erased_claims(body, _about(payload, erasures), scope)}
+    claims = {id for _, payload in listed for id in _erased_claims(payload, _about(payload, erasures))}
     found = []
     for position, payload in listed:
-        left = without(payload, erasures, claims, salt=b"", scope=scope)
+        left = without(payload, erasures, claims, salt=b"")
         if left is not None:
             found.append(Restated(position=position, payload=seal(left.subject, salts(), left.body)))
     return found
 
 
 def without(
-    payload: Payload,
-    erasures: Collection[Erasure],
-    claims: Collection[ClaimId],
-    *,
-    salt: bytes,
-    scope: Scope | None = None,
+    payload: Payload, erasures: Collection[Erasure], claims: Collection[ClaimId], *, salt: bytes
 ) -> Payload | None:
     """What `erasures` leave of one payload, under a new salt and digest; `None` where they take nothing from it.
 
     `claims` are the ids of all claims that they erase, whose endings go too. An earlier erasure that one of these
     covers becomes that one, since the key of an erased value can be guessed from the value. Of the operations only
-    those stay that name another predicate, or claims of which all stay and no erased value.
+    those stay that are of another scope, erased something else, or name claims that all stay and no erased value.
     """
     mine = _about(payload, erasures)
     if not mine:
         return None
     body: Row = orjson.loads(payload.body)
-    left = _Remains(body, mine, frozenset(claims), scope).body()
+    left = _Remains(body, mine, frozenset(claims)).body()
     if left == body:
         return None
     return seal(payload.subject, salt, dump(left))
+
+
+def outlives(detail: Mapping[str, object], erasure: Erasure, claims: Collection[ClaimId]) -> bool:
+    """Whether an operation of the erased scope and subject is about something that the erasure leaves.
+
+    `claims` are the ids of all claims that it erases.
+    """
+    key = None if erasure.value_key is None else erasure.value_key.hex()
+    if "predicate" in detail:  # itself an erasure
+        predicate, value = detail["predicate"], detail.get("value")
+        covered = erasure.predicate in (None, predicate) and key in (None, value)
+        return not covered or (erasure.predicate, key) == (predicate, value)
+    claim, withdrawn = detail.get("claim"), detail.get("withdrawn")
+    named = [claim] if isinstance(claim, str) else []
+    named += withdrawn if isinstance(withdrawn, list) else []
+    if erasure.predicate is None or not named or any(id in claims for id in named):
+        return False
+    return key is None or detail.get("old") != key
 
 
 def _about(payload: Payload, erasures: Collection[Erasure]) -> list[Erasure]:
     return [erasure for erasure in erasures if erasure.subject == payload.subject]
 
 
-def _erased_claims(body: Row, erasures: Sequence[Erasure], scope: Scope | None) -> list[ClaimId]:
-    remains = _Remains(body, erasures, frozenset(), scope)
+def _erased_claims(payload: Payload, erasures: Sequence[Erasure]) -> list[ClaimId]:
+    if not erasures:
+        return []
+    body: Row = orjson.loads(payload.body)
+    remains = _Remains(body, erasures, frozenset())
     return [row[0] for row in body[3][Section.CLAIMS] if not remains.stays(Section.CLAIMS, row)]
 
 
 class _Remains:
     """The body of a payload without what some erasures of its subject take."""
 
-    def __init__(self, body: Row, erasures: Sequence[Erasure], claims: frozenset[ClaimId], scope: Scope | None) -> None:
+    def __init__(self, body: Row, erasures: Sequence[Erasure], claims: frozenset[ClaimId]) -> None:
         self._format, self._slots, self._values, self._sections, self._places = body
         self._erasures = erasures
         self._claims = claims
-        self._scope = None if scope is None else [scope.namespace, scope.purpose]
+        named = [slot for slot in self._slots if slot is not None] + self._sections[Section.ERASURES]
+        self._scope: Row | None = named[0][:3] if named else None
+        """The one of the transaction; `None` where nothing here tells, then operations may be of any."""
 
     def body(self) -> Row:
         sections: list[list[Row]] = []
@@ -94,12 +106,12 @@ class _Remains:
     def stays(self, section: Section, row: Row) -> bool:
         match section:
             case Section.OPERATIONS:
-                return all(self._elsewhere(erasure, row[2]) for erasure in self._erasures)
-            case Section.ENTITIES:
-                return not any(_whole(erasure) for erasure in self._erasures)
+                return all(
+                    not _within(erasure, self._scope) or outlives(row[2], erasure, self._claims)
+                    for erasure in self._erasures
+                )
             case Section.ENDINGS:
-                wiped = self._scope is None and any(_whole(erasure) for erasure in self._erasures)
-                return row[0] not in self._claims and not wiped
+                return row[0] not in self._claims
             case Section.SLOTS:
                 return not any(self._hits(erasure, row[0], None) for erasure in self._erasures)
             case Section.CLAIMS | Section.CLOSED | Section.OPENED | Section.HIDDEN | Section.SHOWN | Section.SUPPORT:
@@ -109,30 +121,16 @@ class _Remains:
                 return True
 
     def _hits(self, erasure: Erasure, slot: int, value: int | None) -> bool:
-        _, namespace, purpose, predicate, _ = self._slots[slot]
-        if erasure.predicate not in (None, predicate) or self._scope not in (None, [namespace, purpose]):
+        if not _within(erasure, self._slots[slot]) or erasure.predicate not in (None, self._slots[slot][3]):
             return False
         return erasure.value_key is None or (value is not None and self._values[value][0] == erasure.value_key.hex())
 
-    def _elsewhere(self, erasure: Erasure, detail: Mapping[str, object]) -> bool:
-        """Whether an operation is about something that the erasure leaves."""
-        if _whole(erasure):
-            return False
-        predicate, claim, withdrawn = (detail.get(name) for name in ("predicate", "claim", "withdrawn"))
-        if isinstance(predicate, str) and erasure.predicate not in (None, predicate):
-            return True
-        named = [claim] if isinstance(claim, str) else []
-        named += withdrawn if isinstance(withdrawn, list) else []
-        erased_value = erasure.value_key is not None and detail.get("old") == erasure.value_key.hex()
-        return bool(named) and not erased_value and self._claims.isdisjoint(named)
-
     def _covered(self, row: Row) -> Row:
-        """An earlier erasure, or the one of these that takes all that it took."""
-        predicate, key = row
+        """An earlier erasure, or the widest of these that takes all that it took."""
         for erasure in self._erasures:
             taken = None if erasure.value_key is None else erasure.value_key.hex()
-            if erasure.predicate in (None, predicate) and taken in (None, key):
-                return [erasure.predicate, taken]
+            if _within(erasure, row) and erasure.predicate in (None, row[3]) and taken in (None, row[4]):
+                row = [*row[:3], erasure.predicate, taken]
         return row
 
 
@@ -141,6 +139,6 @@ def _only(used: set[int | None], table: Sequence[Row | None]) -> list[Row | None
     return [row if index in used else None for index, row in enumerate(table)] if used - {None} else []
 
 
-def _whole(erasure: Erasure) -> bool:
-    """Whether it takes all of its subject."""
-    return erasure.predicate is None and erasure.value_key is None
+def _within(erasure: Erasure, scoped: Row | None) -> bool:
+    """Whether a row that begins with a scope may be of that of an erasure; the tenant may be named as it was before."""
+    return scoped is None or scoped[1:3] == [erasure.scope.namespace, erasure.scope.purpose]

@@ -1,12 +1,13 @@
 """How a tenant's journal leaves a store, and becomes a ledger again in another.
 
 Ids, recorded times and digests stay what they are, so the chain of the copy is the chain of the original; only
-the name of the tenant may differ. Nothing is erased on the way in, since payloads come in their newest form: what
-an erasure took is in none of them. So a copy counts no erasures of its own. Everything is streamed.
+the name of the tenant may differ. Payloads come in their newest form, so an erasure finds nothing to take on the way
+in: what it took is in none of them, and what was said after it comes after it. It is applied all the same, so that
+the copy counts it. Everything is streamed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -153,8 +154,7 @@ def _apply(
 
 def _commit(chained: Chained, tenant: Tenant) -> Commit:
     event, payloads = chained
-    changes = replace(decode(event, payloads, tenant=tenant), erasures=())
-    return Commit(changes=changes, event=event, payloads=payloads, restated=())
+    return Commit(changes=decode(event, payloads, tenant=tenant), event=event, payloads=payloads, restated=())
 
 
 def _checked(

@@ -14,6 +14,7 @@ from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import ClaimId, EntityId
 from ontology.instants import Instant
 from ontology.schema import Schema
+from ontology.scope import Scope
 from ontology.values import ValueKey
 
 
@@ -55,11 +56,31 @@ class SlotHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """Remove every trace of a subject, of one predicate of it, or of one value, over both times (rule 14)."""
+    """Remove all that one scope was told of a subject, of one predicate of it, or of one value, over both times.
 
+    Rule 14. The entity stays, with its key, and so does what other scopes were told of it.
+    """
+
+    scope: Scope
     subject: EntityId
     predicate: str | None
     value_key: ValueKey | None
+
+    def takes(self, slot: Slot, value: ValueKey | None) -> bool:
+        """Whether what a slot holds about a value goes; for what is about no value or every value, `None`."""
+        return self.reaches(slot) and self.value_key in (None, value)
+
+    def reaches(self, slot: Slot) -> bool:
+        """Whether it takes something of a slot, or all of it."""
+        return (slot.scope, slot.subject) == (self.scope, self.subject) and self.predicate in (None, slot.predicate)
+
+    def covers(self, other: "Erasure") -> bool:
+        """Whether it takes all that another one takes."""
+        return (
+            (self.scope, self.subject) == (other.scope, other.subject)
+            and self.predicate in (None, other.predicate)
+            and self.value_key in (None, other.value_key)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

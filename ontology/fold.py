@@ -6,7 +6,7 @@ One `apply` is one operation on what the operations before it made; a whole fold
 
 from collections.abc import Iterable, Sequence
 
-from ontology.entries import End, Entry
+from ontology.entries import End, Entry, Start
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.line import Cell, Held, Line
 from ontology.values import ValueKey
@@ -86,7 +86,7 @@ def _put(line: Line, entry: Entry) -> None:
                     _witness(line, entry, start_lo, end_hi)
                     return
         case End.UNKNOWN:  # never unseats what is known after it
-            end_lo = Instant(start_hi + 1)
+            end_lo = _first_seen(entry)
             end_hi = min(end_hi, _next_rival(line, entry, end_lo, end_hi))
         case End.KNOWN if not entry.dated and _rival(line.at(start_hi), entry):
             end_lo = end_hi = start_hi  # a known rival just before the end stays: nothing is certain
@@ -162,20 +162,21 @@ def _ends_itself(other: Entry, entry: Entry) -> bool:
     return other.end in (End.UNKNOWN, End.INFINITY) or entry.end is End.UNKNOWN or not restates
 
 
+def _first_seen(entry: Entry) -> Instant:
+    """Up to where its value was certainly there by its start alone: one microsecond, and none of an open start."""
+    return entry.start_hi if entry.start is Start.OPEN else Instant(entry.start_hi + 1)
+
+
 def _seen_to(line: Line, entry: Entry) -> Instant | None:
     """For an end that nobody knows: up to where the value was certainly seen; `None` where it did not hold then."""
     value, over = _value(entry), entry.observed_at
-    sure = [Instant(entry.start_hi + 1)] if entry.dated else []
+    sure = [_first_seen(entry)] if entry.dated else []
     began = None
     for instant, _, cell in line.cells_before(over):
         if value not in cell:
             break
         began = instant
-        sure += [
-            max(Instant(e.start_hi + 1), e.observed_at)
-            for e in cell[value].seen
-            if e is not entry and e.end is End.OPEN
-        ]
+        sure += [max(_first_seen(e), e.observed_at) for e in cell[value].seen if e is not entry and e.end is End.OPEN]
     return None if began is None else max([began, *sure])
 
 

@@ -69,8 +69,12 @@ class Saying:
     @property
     def points(self) -> set[int]:
         """Where the answer of a slot can change because of this saying."""
-        after_start = self.start.hi + 1  # the certain part of a period whose end is unknown lasts one microsecond
-        return {*self.start, after_start, *self.end, self.observed}
+        return {*self.start, self.begun, *self.end, self.observed}
+
+    @property
+    def begun(self) -> int:
+        """Up to where the start alone makes it certain: one microsecond, but not of an open start, which is nowhere."""
+        return self.start.hi if self.start.hi == OPEN_START else self.start.hi + 1
 
 
 @dataclass
@@ -174,7 +178,7 @@ class Timeline:
                 sure_to, end = min(sure_to, around.end), min(end, around.end)
                 reinforces = not new.dated or value in self.at(start)
         elif new.ending is Ending.UNKNOWN:
-            sure_to = sure_from + 1
+            sure_to = new.begun
             end = next((t for t, cell in self.between(sure_to, new.observed) if _rivals(cell, new)), new.observed)
         elif new.ending is Ending.KNOWN and not new.dated and _rivals(self.at(sure_from), new):
             sure_to = end = sure_from
@@ -232,12 +236,12 @@ class Timeline:
             if over is None:
                 return
             witnesses = [
-                max(s.start.hi + 1, s.observed)
+                max(s.begun, s.observed)
                 for _, cell in self.between(over.start, end)
                 for s in cell[value].seen
                 if s is not new and s.ending is Ending.OPEN
             ]
-            sure_to = min(end, max([over.start, *witnesses, *([new.start.hi + 1] if new.dated else [])]))
+            sure_to = min(end, max([over.start, *witnesses, *([new.begun] if new.dated else [])]))
         else:
             return
         for t, cell in self.between(max(sure_to, new.start.lo) if new.dated else sure_to):
@@ -328,7 +332,7 @@ def saying(op: Op, *, order: tuple[int, int, int], functional: bool) -> Saying:
     if not retracts and dated and end.hi <= start.lo:
         raise Refusal("empty_interval" if end.hi == start.lo else "inverted_interval")
     return Saying(
-        op=op, key=(op["subject"], op["predicate"] or ""), order=order, functional=functional,
+        op=op, key=_key(op), order=order, functional=functional,
         dated=dated, start=start, ending=ending, end=end,
     )  # fmt: skip
 
@@ -394,7 +398,9 @@ class Model(Readings):
                     raise Refusal("not_found")
                 return rest
             case "replace":
-                rested = self._rested_on(sayings, op)
+                rested = self._rested_on(sayings, _key(op), op["old"], text_bound(op["at"]).lo)
+                if not rested:
+                    raise Refusal("not_found")
                 return self._with([s for s in sayings if s not in rested], _replacement(op, rested), order)
             case "erase":
                 return [s for s in sayings if not _erased(s, op)]
@@ -405,13 +411,12 @@ class Model(Readings):
         new = saying(op, order=order, functional=self.is_functional(op["predicate"] or ""))
         return sorted([*sayings, new], key=lambda s: s.order)
 
-    def _rested_on(self, sayings: list[Saying], op: Op) -> list[Saying]:
-        """The claims that show in the period of `old` around `at` (rule 5)."""
-        timeline = Timeline(s for s in sayings if s.key == (op["subject"], op["predicate"]))
-        period = timeline.stretch_around(op["old"], text_bound(op["at"]).lo)
-        if period is None:
-            raise Refusal("not_found")
-        return timeline.showing(op["old"], period)
+    @staticmethod
+    def _rested_on(sayings: list[Saying], key: Key, value: str, at: int) -> list[Saying]:
+        """The claims that show in the period of a value around an instant (rule 5)."""
+        timeline = Timeline(s for s in sayings if s.key == key)
+        period = timeline.stretch_around(value, at)
+        return [] if period is None else timeline.showing(value, period)
 
     def _timeline(self, sayings: list[Saying], key: Key) -> Timeline:
         mine = [s for s in sayings if s.key == key]
@@ -448,15 +453,22 @@ class Model(Readings):
                 running.setdefault(run, recorded)
         return sorted(rows)
 
-    def showing(self, key: Key, value: str, at: int) -> list[str]:
-        """The ids of the claims on which the period of a value around an instant rests now."""
-        timeline = self.timeline(key)
-        period = timeline.stretch_around(value, at)
-        return [] if period is None else [s.op["id"] for s in timeline.showing(value, period)]
+    def shown(self, key: Key, row: Rectangle) -> list[str]:
+        """The ids of the claims that show in a version, as known now or when it was last believed."""
+        timeline = self.timeline(key, row.recorded_to - 1)
+        return [said.op["id"] for said in timeline.showing(row.value, row.valid)]
+
+    def resting(self, key: Key, value: str, at: int) -> list[str]:
+        """The ids of the claims that a replacement of the value at an instant would withdraw now."""
+        return [said.op["id"] for said in self._rested_on(self.sayings, key, value, at)]
 
     def evidence(self, key: Key, value: str) -> int:
         """How many claims of a value stand, those that show nowhere included."""
         return sum(s.value == value for s in self.timeline(key).standing)
+
+
+def _key(op: Op) -> Key:
+    return op["subject"], op["predicate"] or ""
 
 
 def _withdrawn(said: Saying, op: Op) -> bool:

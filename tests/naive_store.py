@@ -122,7 +122,7 @@ class Tables:
     def _erase(self, erasure: Erasure) -> None:
         def gone(slot: Slot, value: ValueKey | None) -> bool:
             return (
-                slot.subject == erasure.subject
+                (slot.scope, slot.subject) == (erasure.scope, erasure.subject)
                 and erasure.predicate in (None, slot.predicate)
                 and erasure.value_key in (None, value)
             )
@@ -134,8 +134,6 @@ class Tables:
         self.showings = [s for s in self.showings if not gone(s.shown.slot, s.shown.value_key)]
         self.support = [s for s in self.support if not gone(s.slot, s.value_key)]
         self.heads = [head for head in self.heads if not gone(head.slot, None)]
-        if erasure.predicate is None and erasure.value_key is None:
-            self.entities = [entity for entity in self.entities if entity.id != erasure.subject]
 
 
 class NaiveReader:

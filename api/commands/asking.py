@@ -61,10 +61,9 @@ class Asking:
     def pages(self, routes: "Routes", path: str, *, limit: int, **query: Any) -> Document:
         """The answer with up to `limit` items, walked page by page; all pages are of one snapshot."""
         whole = self.get(routes, path, limit=min(limit, PAGE_MAX), **query)
-        dated: dict[str, Any] = {name: None for name in ("valid_at", "known_at") if name in query}
         while whole["next_cursor"] is not None and len(whole["items"]) < limit:
             size = min(limit - len(whole["items"]), PAGE_MAX)
-            page = self.get(routes, path, limit=size, cursor=whole["next_cursor"], **{**query, **dated})
+            page = self.get(routes, path, limit=size, cursor=whole["next_cursor"], **query)
             whole["items"] += page["items"]
             whole["next_cursor"] = page["next_cursor"]
         return whole

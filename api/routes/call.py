@@ -1,12 +1,11 @@
 """One request as an endpoint sees it: who asks, for which scope, with which body."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
-from starlette.requests import Request
 
 from api.auth import Headers, Principal
 from api.edge import BODY, HEADERS, PRINCIPAL, REQUEST_ID
@@ -28,47 +27,47 @@ _TAG: Final = re.compile(r'\s*(?P<tag>(?:W/)?"[^"]*")\s*(?:,|$)')
 class Call:
     """One request. Nothing of it is read before an endpoint asks."""
 
-    __slots__ = ("_request", "schemas", "services")
+    __slots__ = ("_asgi", "schemas", "services")
 
-    def __init__(self, services: "Services", schemas: Schemas, request: Request) -> None:
+    def __init__(self, services: "Services", schemas: Schemas, asgi: MutableMapping[str, Any]) -> None:
         self.services = services
         self.schemas = schemas
-        self._request = request
+        self._asgi = asgi
 
     @property
     def principal(self) -> Principal:
-        principal: Principal = self._request.scope[PRINCIPAL]
+        principal: Principal = self._asgi[PRINCIPAL]
         return principal
 
     @property
     def request_id(self) -> str:
-        return str(self._request.scope[REQUEST_ID])
+        return str(self._asgi[REQUEST_ID])
 
     @property
     def path(self) -> str:
-        return str(self._request.scope["path"])
+        return str(self._asgi["path"])
 
     @property
     def method(self) -> str:
-        return str(self._request.scope["method"])
+        return str(self._asgi["method"])
 
     @property
     def query_string(self) -> bytes:
-        raw: bytes = self._request.scope["query_string"]
+        raw: bytes = self._asgi["query_string"]
         return raw
 
     def part(self, name: str) -> str:
         """A part of the path, such as an id."""
-        return str(self._request.scope["path_params"][name])
+        return str(self._asgi["path_params"][name])
 
     def header(self, name: bytes) -> str | None:
-        headers: Headers = self._request.scope[HEADERS]
+        headers: Headers = self._asgi[HEADERS]
         given = headers.get(name)
         return None if given is None else given.decode("latin-1")
 
     @property
     def raw_body(self) -> bytes:
-        raw: bytes = self._request.scope.get(BODY, b"")
+        raw: bytes = self._asgi.get(BODY, b"")
         return raw
 
     def scope(self, namespace: str, purpose: str) -> Scope:

@@ -87,15 +87,13 @@ def read_paths(call: Call, query: PathsQuery) -> Response:
         question = ask(call, reader, query)
         start = subject_of(reader, query.subject)
         if start is None:
-            return answered(question, {"items": []})
+            return answered(question, {"items": [], "truncated": None})
         valid_at = None if query.valid_at is None else question.as_of.valid_at
         budget = PathBudget(edges=PATH_EDGES_MAX, paths=query.limit, milliseconds=WALK_MILLISECONDS)
         found = paths(reader, start.id, steps, question.as_of.known_at, valid_at, budget, _milliseconds)
         names = _names(reader, found.rows)
-        body: Wire = {"items": [_path(row, names) for row in found.rows]}
-        if found.cut_by:
-            body["truncated"] = {"cut_by": list(found.cut_by)}
-        return answered(question, body)
+        truncated: JSON = {"cut_by": list(found.cut_by)} if found.cut_by else None
+        return answered(question, {"items": [_path(row, names) for row in found.rows], "truncated": truncated})
 
 
 def _visible(question: Question, text: str) -> Entity:
@@ -123,10 +121,9 @@ def _walked(question: Question, query: WalkQuery, seed: Entity) -> Response:
     names = rendering.names_in(question.reader, versions, {seed.id: seed})
     heads = rendering.versions_of(question.reader, versions)
     entities: list[JSON] = [{**rendering.entity(each.entity, names), "depth": each.depth} for each in found.entities]
-    body: Wire = {"entities": entities, "facts": rendering.facts(found.facts, names, heads)}
-    if found.cut_by:
-        body["truncated"] = {"cut_by": list(found.cut_by), "wide": list(found.wide)}
-    return answered(question, body)
+    truncated: JSON = {"cut_by": list(found.cut_by), "wide": list(found.wide)} if found.cut_by else None
+    facts = rendering.facts(found.facts, names, heads, question.as_of.known_at)
+    return answered(question, {"entities": entities, "facts": facts, "truncated": truncated})
 
 
 def _steps(text: str) -> list[Step]:

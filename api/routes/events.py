@@ -48,7 +48,7 @@ def list_events(call: Call, query: EventsQuery) -> Response:
 def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> Wire:
     scope: Scope = reader.scope
     changes = decode(event, payloads, tenant=scope.tenant)
-    here = any(head.slot.scope == scope for head in changes.slots)
+    here = any(head.slot.scope == scope for head in changes.slots) or any(e.scope == scope for e in changes.erasures)
     return {
         "position": event.position,
         "recorded_at": rendering.instant(event.recorded_at),

@@ -5,14 +5,13 @@ from starlette.responses import Response
 from api.cursors import CursorKey
 from api.routes.call import Call
 from api.routes.claims import CORRECT
-from api.routes.reading import answered, ask, paged, reading
+from api.routes.reading import answered, ask, paged, reading, rectangles
 from api.routes.routing import LISTED, READ, Routes
 from api.routes.writing import expect, version_of, write
 from api.wire import answers, rendering
 from api.wire.bodies import ReplaceFactBody, RetractFactBody
 from api.wire.queries import ListQuery, NoQuery
 from consolidation.items import Replace, RetractFact
-from graph.periods import recorded_order
 from graph.ports import OrderKey
 from ontology.claims import Told
 from ontology.ids import FactId
@@ -31,7 +30,7 @@ def read_fact(call: Call, query: ListQuery) -> Response:
         question = ask(call, reader, query)
         names = rendering.names_in(reader, [found.version])
         version = version_of(reader, found.version.slot)
-        body = rendering.fact(found, names, {found.version.slot: version})
+        body = rendering.fact(found, names, {found.version.slot: version}, question.as_of.known_at)
         return answered(question, body, version=version)
 
 
@@ -57,11 +56,7 @@ def read_versions(call: Call, query: ListQuery) -> Response:
         slot = reader.fact(FactId(call.part("id"))).version.slot
         question = ask(call, reader, query, limit=query.limit, cursor=query.cursor)
         facts = reader.audit(slot.subject, slot.predicate, valid_at=None, touched=None, page=question.page)
-        shown = facts[: question.limit]
-        last = recorded_order(shown[-1].version) if len(facts) > question.limit else None
-        versions = [each.version for each in shown]
-        names = rendering.names_in(reader, versions)
-        return paged(question, rendering.facts(shown, names, rendering.versions_of(reader, versions)), last)
+        return rectangles(question, facts)
 
 
 @routes.post(

@@ -18,6 +18,7 @@ from api.routes.reading import (
     moment,
     paged,
     reading,
+    rectangles,
     sliced,
     stretch,
     subject_of,
@@ -37,11 +38,10 @@ from api.wire.queries import (
 from api.wire.rendering import Names, Wire
 from graph import history
 from graph.paging import OfSubject, OfValue, history_page
-from graph.periods import ALWAYS, Period, Statement, recorded_order
+from graph.periods import ALWAYS, Period, Statement
 from graph.ports import Order, OrderKey, Page, Reader
 from ontology.claims import Told
 from ontology.errors import JSON, FutureKnownAt, Incorrect, Violation
-from ontology.facts import Fact
 from ontology.ids import EntityId
 from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
 from ontology.intervals import Interval
@@ -96,14 +96,9 @@ def read_audit(call: Call, query: AuditQuery) -> Response:
             return paged(question, [], None)
         at = None if query.valid_at is None else question.as_of.valid_at
         facts = reader.audit(subject.id, predicate, valid_at=at, touched=None, page=question.page)
-        known_at, shown = question.as_of.known_at, facts[: question.limit]
-        ends_here = len(facts) <= question.limit or shown[-1].version.recorded_from > known_at
-        last = None if ends_here else recorded_order(shown[-1].version)
-        seen = [_as_known(f, known_at) for f in shown if f.version.recorded_from <= known_at]
-        seen = [fact for fact in seen if fact.version.certain or query.certainty == "any"]
-        versions = [fact.version for fact in seen]
-        names = rendering.names_in(reader, versions, {subject.id: subject})
-        return paged(question, rendering.facts(seen, names, rendering.versions_of(reader, versions)), last)
+        if query.certainty == "certain":
+            return rectangles(question, facts, lambda fact: fact.version.certain)
+        return rectangles(question, facts)
 
 
 @routes.get("/v1/belief", query=BeliefQuery, answer=answers.Belief, problems=PREDICATES)
@@ -144,10 +139,11 @@ def read_believed(call: Call, query: BelievedQuery) -> Response:
             moment(query.known_to, query.tz, "/known_to"),
             "/known_to",
         )
-        if subject is None:
+        until = Instant(min(window.end + query.closed, question.as_of.known_at + 1))
+        if subject is None or until <= window.start:
             return paged(question, [], None)
         found, cut = history.believed_during(
-            reader, subject.id, predicate, window.start, window.end, closed=query.closed, ceiling=CEILING
+            reader, subject.id, predicate, window.start, until, closed=False, ceiling=CEILING
         )
         shown, last = sliced(question, found)
         names = _names(reader, shown, {subject.id: subject})
@@ -162,7 +158,7 @@ def read_diff(call: Call, query: BetweenQuery) -> Response:
         known_from, known_to = _between(question, query)
         subject = subject_of(reader, query.subject)
         about = None if subject is None else OfSubject(subject.id, predicate_of(call, reader, query.predicate))
-        body: Wire = {"added": [], "removed": []}
+        body: Wire = {"added": [], "removed": [], "truncated": None}
         if about is not None and subject is not None:
             found = history.diff(reader, about, known_from, known_to, ceiling=CEILING)
             statements = [p.statement for p in (*found.added, *found.removed)]
@@ -170,9 +166,8 @@ def read_diff(call: Call, query: BetweenQuery) -> Response:
             body = {
                 "added": [period(p, names) for p in found.added],
                 "removed": [period(p, names) for p in found.removed],
+                "truncated": cut_before(found.complete_before),
             }
-            if found.complete_before is not None:
-                body["truncated"] = cut_before(found.complete_before)
         body |= {"known_from": format_instant(known_from), "known_to": format_instant(known_to)}
         return answered(question, body)
 
@@ -194,7 +189,7 @@ def read_log(call: Call, query: BetweenQuery) -> Response:
         heads = rendering.versions_of(reader, versions)
         items: list[JSON] = [
             {
-                "fact": rendering.fact(_as_known(row.fact, known_to), names, heads),
+                "fact": rendering.fact(row.fact, names, heads, known_to),
                 "opened": row.opened,
                 "closed": row.closed,
             }
@@ -324,17 +319,18 @@ def _about(call: Call, reader: Reader, query: HistoryQuery | ChangesQuery) -> tu
 
 
 def _between(question: Question, query: BetweenQuery) -> tuple[Instant, Instant]:
-    """The two recorded times of a question, the later one no later than the newest commit."""
+    """The two recorded times of a question, each no later than its `known_at`."""
     start = moment(query.known_from, query.tz, "/known_from")
-    end = question.as_of.known_at
+    known_at = question.as_of.known_at
+    end = known_at
     if query.known_to is not None:
         end = moment(query.known_to, query.tz, "/known_to")
-    stretch(start, end, "/known_to")
+        stretch(start, end, "/known_to")
     for at, given in (("/known_from", start), ("/known_to", end)):
-        if given > max(question.now, question.as_of.known_at):
+        if given > max(question.now, known_at):
             detail = f"{at[1:]} {format_instant(given)} is later than now, {format_instant(question.now)}"
             raise FutureKnownAt(detail, violations=(Violation(pointer=at, code="future_known_at", detail=detail),))
-    return start, end
+    return min(start, known_at), min(end, known_at)
 
 
 def _claims(
@@ -373,13 +369,6 @@ def _told_as_known(told: Told, known_at: Instant) -> Told:
     """The claim without an end that came later."""
     later = told.ending is not None and told.ending.recorded_at > known_at
     return replace(told, ending=None) if later else told
-
-
-def _as_known(fact: Fact, known_at: Instant) -> Fact:
-    """The fact as it looked at `known_at`: what closed it later had not come yet."""
-    if not known_at < fact.version.recorded_to < OPEN_END:
-        return fact
-    return replace(fact, version=replace(fact.version, recorded_to=OPEN_END))
 
 
 def _names(reader: Reader, statements: Sequence[Statement], known: Names) -> Names:

@@ -1,5 +1,6 @@
 """The schema of a tenant: its types and predicates, and how a pack extends it."""
 
+import re
 from typing import Final
 
 import orjson
@@ -12,7 +13,7 @@ from api.routes.routing import EVERYWHERE, Routes
 from api.wire import answers
 from api.wire.bodies import PackBody
 from api.wire.queries import OntologyQuery, PutOntologyQuery
-from ontology.errors import Incorrect, VersionChanged
+from ontology.errors import Incorrect
 from ontology.packs import read_pack
 from ontology.schema import Schema
 from ontology.schema_document import pack_from_document, schema_document
@@ -59,15 +60,9 @@ def put_ontology(call: Call, query: PutOntologyQuery) -> Response:
     """
     pack = _pack(call)
     scope = call.scope(DEFAULT_NAMESPACE, DEFAULT_PURPOSE)
-    tags = call.if_match()
-    if tags is not None:
-        schema = call.services.writer.schema(scope)
-        if _tag(schema) not in tags:
-            raise VersionChanged(
-                f"the schema is at version {schema.version}; it has changed since it was read",
-                members={"version": schema.version, "etag": _tag(schema)},
-            )
-    receipt = call.services.writer.put_schema(scope, call.principal.name, pack, dry_run=query.dry_run)
+    receipt = call.services.writer.put_schema(
+        scope, call.principal.name, pack, dry_run=query.dry_run, expected=_versions(call.if_match())
+    )
     return Response(orjson.dumps(receipt), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
@@ -80,6 +75,14 @@ def _pack(call: Call) -> Pack:
             raise Incorrect(f"the pack is not UTF-8 at byte {exc.start}; send UTF-8") from None
     check_content_type(media.encode("latin-1"))
     return pack_from_document(read_json(call.raw_body))
+
+
+def _versions(tags: list[str] | None) -> list[int] | None:
+    """The versions that the entity tags of `If-Match` name; a tag that is none of ours names none."""
+    if tags is None:
+        return None
+    found = (re.fullmatch(r'"schema-(\d{1,9})"', tag) for tag in tags)
+    return [int(match[1]) for match in found if match]
 
 
 def _tag(schema: Schema) -> str:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -17,6 +17,7 @@ from api.wire import rendering
 from api.wire.bodies import StateBody
 from api.wire.queries import ReadQuery, ScopeQuery, decode_query
 from api.wire.rendering import Names, Wire
+from graph.periods import recorded_order
 from graph.ports import OrderKey, Page, Reader
 from graph.state import etag, resolve
 from ontology.claims import Entity
@@ -25,6 +26,7 @@ from ontology.facts import AsOf, Fact, Version
 from ontology.ids import EntityId
 from ontology.instants import Instant, format_instant, parse_instant
 from ontology.intervals import Interval
+from ontology.scope import Scope
 from ontology.values import entity_mention
 
 CEILING: Final = 5_000
@@ -65,25 +67,26 @@ class Question:
         return etag(self.reader.scope, self.reader.head, asked)
 
 
-@contextmanager
-def reading(call: Call, query: ScopeQuery) -> Iterator[Reader]:
+def reading(call: Call, query: ScopeQuery) -> AbstractContextManager[Reader]:
     """A snapshot of the scope that the query names, as new as its `min_position` asks.
 
     Raises `Busy` where that position does not come in time.
     """
-    with snapshot(call, query.namespace, query.purpose, query.min_position) as reader:
-        yield reader
+    return snapshot(call, query.namespace, query.purpose, query.min_position)
+
+
+def snapshot(call: Call, namespace: str, purpose: str, min_position: int | None) -> AbstractContextManager[Reader]:
+    """The same, with the scope by its names."""
+    scope = call.scope(namespace, purpose)
+    return call.services.store.read(scope) if min_position is None else _at_least(call, scope, min_position)
 
 
 @contextmanager
-def snapshot(call: Call, namespace: str, purpose: str, min_position: int | None) -> Iterator[Reader]:
-    """The same, with the scope by its names."""
-    services = call.services
-    scope = call.scope(namespace, purpose)
-    deadline = time.monotonic() + services.settings.position_seconds
+def _at_least(call: Call, scope: Scope, min_position: int) -> Iterator[Reader]:
+    deadline = time.monotonic() + call.services.settings.position_seconds
     while True:
-        with services.store.read(scope) as reader:
-            if min_position is None or reader.head.position >= min_position:
+        with call.services.store.read(scope) as reader:
+            if reader.head.position >= min_position:
                 yield reader
                 return
             position = reader.head.position
@@ -151,7 +154,19 @@ def facts_answer(
     versions = [each.version for each in shown]
     names = rendering.names_in(question.reader, versions, names)
     heads = rendering.versions_of(question.reader, versions)
-    return paged(question, rendering.facts(shown, names, heads), last, **others)
+    return paged(question, rendering.facts(shown, names, heads, question.as_of.known_at), last, **others)
+
+
+def rectangles(question: Question, facts: Sequence[Fact], keep: Callable[[Fact], bool] = lambda fact: True) -> Response:
+    """A page of raw versions by recorded time, one of which may be beyond it, without what came after `known_at`."""
+    known_at, shown = question.as_of.known_at, facts[: question.limit]
+    ends_here = len(facts) <= question.limit or shown[-1].version.recorded_from > known_at
+    last = None if ends_here else recorded_order(shown[-1].version)
+    kept = [fact for fact in shown if fact.version.recorded_from <= known_at and keep(fact)]
+    versions = [fact.version for fact in kept]
+    names = rendering.names_in(question.reader, versions)
+    heads = rendering.versions_of(question.reader, versions)
+    return paged(question, rendering.facts(kept, names, heads, known_at), last)
 
 
 def paged(
@@ -174,21 +189,23 @@ def answered(question: Question, body: Wire, *, cursor: str | None = None, versi
     With `version`, the thing has the version of a slot, and that is its tag: a correction wants it back.
     """
     call = question.call
-    if call.method != "GET":
-        body["as_of"] = rendering.as_of(question.as_of, question.now)
-        return Response(orjson.dumps(body), media_type="application/json", headers={"Cache-Control": "no-store"})
+    content = orjson.dumps(body)
+    as_of = orjson.dumps(rendering.as_of(question.as_of, question.now))
+    whole = b'%b,"as_of":%b}' % (content[:-1], as_of)
+    if call.method == "POST":
+        return Response(whole, media_type="application/json", headers={"Cache-Control": "no-store"})
     if version is not None:
         tag = version_tag(version)
-    else:
-        pinned = question.query.valid_at is not None
-        tag = question.tag(b"" if pinned else orjson.dumps(body if cursor is None else {**body, "next_cursor": None}))
+    elif question.query.valid_at is not None:
+        tag = question.tag(b"")
+    else:  # the clock has moved on, so only equal contents make it the same answer; a cursor pins the clock
+        tag = question.tag(content if cursor is None else orjson.dumps({**body, "next_cursor": None}))
     headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
     if call.matches(tag):
         return Response(status_code=304, headers=headers)
     if cursor is not None:
         headers["Link"] = next_link(call.path, decode_query(call.query_string), cursor)
-    body["as_of"] = rendering.as_of(question.as_of, question.now)
-    return Response(orjson.dumps(body), media_type="application/json", headers=headers)
+    return Response(whole, media_type="application/json", headers=headers)
 
 
 def sliced(question: Question, items: Sequence[T]) -> tuple[Sequence[T], CursorKey | None]:

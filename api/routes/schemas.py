@@ -1,5 +1,7 @@
 """Which schema holds in a snapshot, without reading it anew for each request."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graph.ports import Reader
@@ -10,28 +12,40 @@ if TYPE_CHECKING:
     from consolidation.write import Writer
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    head: int
+    """The schema version of the ledger when it was read: 0 before the schema is seeded."""
+    schema: Schema
+    inverses: Mapping[str, str]
+    """By the name of an inverse that is no predicate itself: the predicate that it reads backwards."""
+
+
 class Schemas:
     """The newest schema of each tenant, as far as it was asked for."""
 
     def __init__(self, writer: "Writer") -> None:
         self._writer = writer
-        self._known: dict[Tenant, tuple[int, Schema]] = {}
+        self._known: dict[Tenant, _Known] = {}
 
     def of(self, reader: Reader) -> Schema:
         """The schema of a snapshot, or a newer one where a schema was added since."""
-        tenant, version = reader.scope.tenant, reader.head.schema_version
-        known = self._known.get(tenant)
-        if known is not None and known[0] == version:
-            return known[1]
-        schema = self._writer.schema(reader.scope)
-        self._known[tenant] = (version, schema)
-        return schema
+        return self._of(reader).schema
 
     def predicate(self, reader: Reader, name: str) -> Predicate:
         """The predicate of this name; raises as `Schema.predicate` does, pointing at `/predicate`."""
-        return self.of(reader).predicate(name, "/predicate")
+        return self._of(reader).schema.predicate(name, "/predicate")
 
     def read_from_value(self, reader: Reader, name: str) -> str | None:
         """The predicate that `name`, no predicate itself, is the inverse of; `None` if it is none."""
-        schema = self.of(reader)
-        return None if name in schema.predicates else schema.inverse_of(name)
+        return self._of(reader).inverses.get(name)
+
+    def _of(self, reader: Reader) -> _Known:
+        tenant, head = reader.scope.tenant, reader.head.schema_version
+        known = self._known.get(tenant)
+        if known is None or known.head != head:
+            schema = self._writer.schema(reader.scope)
+            inverses = {each.inverse: each.name for each in schema.predicates.values() if each.inverse is not None}
+            undeclared = {name: of for name, of in inverses.items() if name not in schema.predicates}
+            known = self._known[tenant] = _Known(head=head, schema=schema, inverses=undeclared)
+        return known

@@ -109,7 +109,7 @@ def current(call: Call, reader: Reader, subject: EntityId, predicate: str, versi
         "subject": rendering.entity(subject, names),
         "predicate": predicate,
         "current_version": version,
-        "current": rendering.facts(facts, names, heads),
+        "current": rendering.facts(facts, names, heads, as_of.known_at),
     }
 
 

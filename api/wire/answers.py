@@ -316,6 +316,13 @@ class Ontology(_Answer):
     predicates: dict[str, Any]
 
 
+class Overlaps(_Answer):
+    """Slots that hold several certain values at one instant, though their predicate is functional now."""
+
+    count: int
+    slots: list[dict[str, Any]] = Field(description="The first of them.")
+
+
 class OntologyReceipt(_Answer):
     """What a pack changed."""
 
@@ -323,7 +330,7 @@ class OntologyReceipt(_Answer):
     position: int
     dry_run: bool
     changes: list[dict[str, Any]]
-    conflicts: list[dict[str, Any]]
+    conflicts: dict[str, Overlaps] = Field(description="By the name of a predicate that has become functional.")
 
 
 class Health(_Answer):

@@ -44,9 +44,9 @@ def value(given: Value, names: Names) -> JSON:
     return wire_value(given)
 
 
-def fact(given: Fact, names: Names, versions: Versions) -> Wire:
+def fact(given: Fact, names: Names, versions: Versions, known_at: Instant) -> Wire:
     """A fact with how its ends are known and how it is supported."""
-    row = version(given.version, names)
+    row = version(given.version, names, known_at)
     row["start"] = _START[given.start]
     row["end"] = _END[given.end]
     row["confidence"] = given.support.confidence
@@ -56,8 +56,11 @@ def fact(given: Fact, names: Names, versions: Versions) -> Wire:
     return row
 
 
-def version(given: FactVersion, names: Names) -> Wire:
-    """A rectangle of belief, without what is known of its ends and its support."""
+def version(given: FactVersion, names: Names, known_at: Instant) -> Wire:
+    """A rectangle of belief, without what is known of its ends and its support.
+
+    What closed it after `known_at` had not come yet, so that an answer stays the same for ever.
+    """
     slot = given.slot
     return {
         "id": given.id,
@@ -68,12 +71,12 @@ def version(given: FactVersion, names: Names) -> Wire:
         "valid_to": instant(given.valid_to),
         "certain": given.certain,
         "recorded_from": instant(given.recorded_from),
-        "recorded_to": instant(given.recorded_to),
+        "recorded_to": instant(given.recorded_to) if given.recorded_to <= known_at else None,
     }
 
 
-def facts(given: Sequence[Fact], names: Names, versions: Versions) -> list[JSON]:
-    return [fact(each, names, versions) for each in given]
+def facts(given: Sequence[Fact], names: Names, versions: Versions, known_at: Instant) -> list[JSON]:
+    return [fact(each, names, versions, known_at) for each in given]
 
 
 def claim(told: Told, names: Names) -> Wire:

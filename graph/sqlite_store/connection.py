@@ -20,10 +20,13 @@ _PRAGMAS: Final = (
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -16384",
-    "PRAGMA mmap_size = 268435456",
+    "PRAGMA mmap_size = 2147418112",
     "PRAGMA trusted_schema = OFF",
 )
-"""What each connection is told. `secure_delete` overwrites what an erasure frees; `FULL` syncs every commit."""
+"""What each connection is told. `secure_delete` overwrites what an erasure frees; `FULL` syncs every commit.
+
+Up to 2 GB of the file, the most that SQLite takes, are read in place: beyond what is mapped a read of a random slot
+costs twice as much. It takes address space, no memory of its own."""
 
 _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 

@@ -17,7 +17,7 @@ SELECT pk, ledger FROM tenants WHERE tenant = ?1
 
 -- name: scopes
 SELECT o.namespace, o.purpose FROM tenants t JOIN scopes o ON o.tenant_pk = t.pk
-WHERE t.tenant = ?1 ORDER BY o.namespace, o.purpose
+WHERE t.tenant = ?1 AND EXISTS (SELECT 1 FROM slots s WHERE s.scope_pk = o.pk) ORDER BY o.namespace, o.purpose
 
 -- name: newest_schema
 SELECT document FROM schemas WHERE tenant_pk = ?1 ORDER BY position DESC LIMIT 1
@@ -436,17 +436,18 @@ INSERT INTO migrations (version) VALUES (?1)
 
 -- name: put_tenant
 INSERT INTO tenants (tenant, ledger, position, recorded_at, digest, erasures, schema_version)
-VALUES (?1, ?2, 0, -4611686018427387904, zeroblob(32), 0, 0) ON CONFLICT (tenant) DO UPDATE SET tenant = tenant
-RETURNING pk
+VALUES (?1, ?2, 0, -4611686018427387904, zeroblob(32), 0, 0) RETURNING pk
 
 -- name: advance_tenant
 UPDATE tenants SET position = ?2, recorded_at = ?3, digest = ?4, erasures = erasures + ?5,
   schema_version = coalesce(?6, schema_version)
 WHERE pk = ?1
 
+-- name: scope
+SELECT pk FROM scopes WHERE tenant_pk = ?1 AND namespace = ?2 AND purpose = ?3
+
 -- name: put_scope
-INSERT INTO scopes (tenant_pk, namespace, purpose) VALUES (?1, ?2, ?3)
-ON CONFLICT (tenant_pk, namespace, purpose) DO UPDATE SET purpose = purpose RETURNING pk
+INSERT INTO scopes (tenant_pk, namespace, purpose) VALUES (?1, ?2, ?3) RETURNING pk
 
 -- name: put_schema
 INSERT INTO schemas (tenant_pk, position, version, document) VALUES (?1, ?2, ?3, ?4)
@@ -470,17 +471,14 @@ DELETE FROM support WHERE slot_pk = ?1 AND (?2 IS NULL OR value_key = ?2)
 -- name: erase_slot
 DELETE FROM slots WHERE pk = ?1
 
--- name: erase_entity
-DELETE FROM entities WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
-  AND NOT EXISTS (SELECT 1 FROM scopes c JOIN slots s ON s.scope_pk = c.pk
-    WHERE c.tenant_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3)
-
 -- name: put_entity
 INSERT INTO entities (tenant_pk, namespace, position, ordinal, key) VALUES (?1, ?2, ?3, ?4, ?5)
 
+-- name: name
+SELECT pk FROM names WHERE tenant_pk = ?1 AND name = ?2
+
 -- name: put_name
-INSERT INTO names (tenant_pk, name) VALUES (?1, ?2)
-ON CONFLICT (tenant_pk, name) DO UPDATE SET name = name RETURNING pk
+INSERT INTO names (tenant_pk, name) VALUES (?1, ?2) RETURNING pk
 
 -- name: put_episode
 INSERT INTO episodes (tenant_pk, episode, source_pk, root_pk, observed_at) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -488,14 +486,17 @@ INSERT INTO episodes (tenant_pk, episode, source_pk, root_pk, observed_at) VALUE
 -- name: episode_pk
 SELECT pk FROM episodes WHERE tenant_pk = ?1 AND episode = ?2
 
+-- name: last_slot
+SELECT coalesce(max(pk), 0) FROM slots
+
 -- name: put_slot
-INSERT INTO slots (scope_pk, subject_position, subject_ordinal, predicate, language,
+INSERT INTO slots (pk, scope_pk, subject_position, subject_ordinal, predicate, language,
   version, last_observed, last_position, last_ordinal, functional, plain)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-ON CONFLICT (scope_pk, subject_position, subject_ordinal, predicate, language) DO UPDATE SET
-  version = excluded.version, last_observed = excluded.last_observed, last_position = excluded.last_position,
-  last_ordinal = excluded.last_ordinal, functional = excluded.functional, plain = excluded.plain
-RETURNING pk
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: move_slot
+UPDATE slots SET version = ?2, last_observed = ?3, last_position = ?4, last_ordinal = ?5, functional = ?6, plain = ?7
+WHERE pk = ?1
 
 -- name: put_claim
 INSERT INTO claims (tenant_pk, position, ordinal, observed_at, asserts, value_key, functional,
@@ -538,9 +539,9 @@ INSERT INTO payloads (event_pk, place, tenant_pk, subject_position, subject_ordi
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: restate_payload
-UPDATE payloads SET restated = ?5, salt = ?6, body = ?7
-WHERE event_pk = (SELECT pk FROM events WHERE tenant_pk = ?1 AND position = ?2)
-  AND subject_position IS ?3 AND subject_ordinal IS ?4
+UPDATE payloads INDEXED BY payloads_by_subject SET restated = ?5, salt = ?6, body = ?7
+WHERE tenant_pk = ?1 AND subject_position = ?3 AND subject_ordinal = ?4
+  AND event_pk = (SELECT pk FROM events WHERE tenant_pk = ?1 AND position = ?2)
 
 -- name: put_answer
 INSERT INTO answers (tenant, principal, key, request, receipt, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from sqlite3 import sqlite_version
 from types import TracebackType
 from typing import Final
@@ -222,7 +222,11 @@ class SqliteStore:
     def _scrub_after(self, transaction: SqliteTransaction, connection: Connection) -> None:
         """Once something was erased, empty the write-ahead log, which still has it, as soon as no reader needs it."""
         if transaction.erased or self._unscrubbed:
-            self._unscrubbed = connection.run("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] != 0
+            self._unscrubbed = True
+            with suppress(
+                Busy, Unavailable
+            ):  # what was committed is not reported as failed; the next write tries again
+                self._unscrubbed = connection.run("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] != 0
 
 
 class _Reading:

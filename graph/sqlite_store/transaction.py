@@ -7,6 +7,7 @@ from graph.ports import Transaction as TransactionPort
 from graph.sqlite_store import codec
 from graph.sqlite_store.applying import Applying
 from graph.sqlite_store.connection import Connection, Row
+from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.reader import SqliteReader
 from graph.sqlite_store.snapshot import FIRST_KEY, LAST_KEY
 from ontology.claims import Episode, Source, Told
@@ -28,10 +29,13 @@ _ALL = 2**62
 class SqliteTransaction(SqliteReader):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
-    __slots__ = ("erased",)
+    __slots__ = ("_applying", "_slot_rows", "erased")
 
     def __init__(self, connection: Connection, scope: Scope) -> None:
         super().__init__(connection, scope)
+        self._applying: Applying | None = None
+        self._slot_rows: dict[Slot, Row | None] = {}
+        """The rows of slots that were looked up; nobody else changes them under this lock."""
         self.erased = False
         """Whether its commit erased something, so that the file should be scrubbed after it."""
 
@@ -88,8 +92,13 @@ class SqliteTransaction(SqliteReader):
         ]
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
-        Applying(self._connection, self._scope, self.head.ledger or ledger).apply(commit)
-        self.erased = bool(commit.changes.erasures)
+        if self._applying is None:
+            known = {slot: None if row is None else row[0] for slot, row in self._slot_rows.items()}
+            keys = Keys(self._connection, self._scope.tenant, self.head.ledger or ledger, known)
+            self._applying = Applying(self._connection, keys)
+        self._slot_rows.clear()
+        self._applying.apply(commit)
+        self.erased |= bool(commit.changes.erasures)
 
     def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
         row = (self._scope.tenant, principal, key, answered.request, answered.receipt, until)
@@ -99,6 +108,11 @@ class SqliteTransaction(SqliteReader):
         self._connection.all("forget_answers", (self._scope.tenant, before))
 
     # ---- what these are made of
+
+    def _slot_row(self, slot: Slot) -> Row | None:
+        if slot not in self._slot_rows:
+            self._slot_rows[slot] = super()._slot_row(slot)
+        return self._slot_rows[slot]
 
     def _span(self, slot_pk: int, value: ValueKey | None, around: Interval, margin: int) -> Interval:
         parameters = (slot_pk, around.start, around.end, max(margin, 1))

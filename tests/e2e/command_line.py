@@ -7,6 +7,9 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +17,7 @@ from typing import Any, Final
 import orjson
 from typer.testing import CliRunner
 
+SECONDS_MAX: Final = 240
 VIGENCIA: Final = Path(sys.executable).with_name("vigencia")
 
 
@@ -59,17 +63,9 @@ class CommandLine:
             raise done.exception
         return Done(code=done.exit_code, out=done.stdout, err=done.stderr)
 
-    def start(self, *arguments: str | Path) -> "subprocess.Popen[str]":
+    def start(self, *arguments: str | Path) -> "Running":
         """Start a command in a process of its own."""
-        return subprocess.Popen(
-            [VIGENCIA, *arguments],
-            cwd=self.folder,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return Running(self, [str(VIGENCIA), *map(str, arguments)])
 
     def on_terminal(self, width: int, *arguments: str) -> str:
         """What a command shows on a terminal of so many columns, without its styles."""
@@ -88,25 +84,52 @@ class CommandLine:
             while part := os.read(controller, 65_536):
                 shown += part
         os.close(controller)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(SECONDS_MAX) == 0
         return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode())
 
     def run(self, *arguments: str | Path) -> Done:
         """Run a command in a process of its own."""
-        return ended(self.start(*arguments))
+        return self.start(*arguments).end()
 
 
-def ended(process: "subprocess.Popen[str]", seconds: float = 60) -> Done:
-    """How a started command ends."""
-    try:
-        out, err = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        raise
-    return Done(code=process.returncode, out=out, err=err)
+class Running:
+    """A command in a process of its own; what it says goes to files, so that nothing of it is lost or waits."""
 
+    def __init__(self, line: CommandLine, command: list[str]) -> None:
+        folder = Path(tempfile.mkdtemp(dir=line.folder))
+        self._out, self._err = folder / "stdout", folder / "stderr"
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                command, cwd=line.folder, env=line.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+            )
 
-def interrupt(process: "subprocess.Popen[str]") -> None:
-    """Press Ctrl-C."""
-    process.send_signal(signal.SIGINT)
+    def told(self, until: Callable[[str], bool]) -> list[str]:
+        """The complete lines on stderr, once there is one that is waited for."""
+        deadline = time.monotonic() + SECONDS_MAX
+        while time.monotonic() < deadline:
+            over = self.process.poll() is not None
+            lines = [line for line in self._err.read_text().splitlines(keepends=True) if line.endswith("\n")]
+            if any(map(until, lines)):
+                return [line.rstrip("\n") for line in lines]
+            assert not over, "".join(lines)
+            time.sleep(0.02)
+        raise AssertionError("it says nothing of the kind")
+
+    def interrupt(self) -> None:
+        """Press Ctrl-C."""
+        self.process.send_signal(signal.SIGINT)
+
+    def end(self) -> Done:
+        """Wait for the end."""
+        try:
+            code = self.process.wait(SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            self.stop()
+            raise
+        return Done(code=code, out=self._out.read_text(), err=self._err.read_text())
+
+    def stop(self) -> None:
+        """End it at once, if it is not over."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()

@@ -1,15 +1,13 @@
 """What a person sees who loads files: counts, a report of what is refused, and a way on after Ctrl-C or a kill."""
 
 import json
-import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.command_line import CommandLine, ended, interrupt
+from tests.e2e.command_line import CommandLine, Running
 from tests.sizes import SOAK
 
 
@@ -101,15 +99,16 @@ def test_csv_by_its_columns_and_by_a_mapping(vigencia: CommandLine, tmp_path: Pa
     assert vigencia("load", "--map", tmp_path / "nowhere.yaml", tmp_path / "b.tsv").code == 3
 
 
-def started(vigencia: CommandLine, path: Path, *flags: str) -> "subprocess.Popen[str]":
+def started(vigencia: CommandLine, path: Path, *flags: str) -> Running:
     """A load that has written at least one batch and is under way."""
-    process = vigencia.start("load", path, "--batch", "20", "--progress", "json", "--json", *flags)
-    assert process.stderr is not None
-    for line in process.stderr:
+    running = vigencia.start("load", path, "--batch", "20", "--progress", "json", "--json", *flags)
+
+    def loading(line: str) -> bool:
         told = json.loads(line)
-        if told["phase"].startswith("loading") and told["done"]:
-            return process
-    raise AssertionError("the load ended before it could be stopped")
+        return bool(told["phase"].startswith("loading") and told["done"])
+
+    running.told(loading)
+    return running
 
 
 LINES = 40_000
@@ -117,9 +116,9 @@ LINES = 40_000
 
 def test_ctrl_c_finishes_the_batch_and_the_token_goes_on(vigencia: CommandLine, tmp_path: Path) -> None:
     path = written(tmp_path, "a.jsonl", (said(n) for n in range(LINES)))
-    process = started(vigencia, path)
-    interrupt(process)
-    done = ended(process)
+    running = started(vigencia, path)
+    running.interrupt()
+    done = running.end()
     assert done.code == 130
     token = done.document["resume"]
     assert f"--resume {token}" in done.err
@@ -140,9 +139,7 @@ def test_ctrl_c_finishes_the_batch_and_the_token_goes_on(vigencia: CommandLine, 
 def test_a_killed_load_that_is_started_again_has_one_effect(vigencia: CommandLine, tmp_path: Path) -> None:
     lines = LINES if SOAK else 6_000
     path = written(tmp_path, "a.jsonl", (said(n) for n in range(lines)))
-    process = started(vigencia, path)
-    process.send_signal(signal.SIGKILL)
-    ended(process)
+    started(vigencia, path).stop()
     done = vigencia("load", path, "--batch", "20", "--json").document
     assert done["results"]["created"] + done["replayed"] == lines
     assert done["replayed"] >= 20

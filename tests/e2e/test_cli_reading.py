@@ -82,6 +82,8 @@ def test_more_rows_than_a_page_has_are_walked(vigencia: CommandLine) -> None:
     assert len({row["id"] for row in document["items"]}) == 420
     assert document["next_cursor"] is not None
     assert len(vigencia("state", "ada", "--limit", "1000").rows) == 450
+    dated = vigencia("state", "ada", "--limit", "420", "--valid-at", "2030-01-01", "--json").document
+    assert len(dated["items"]) == 420
 
 
 def test_history_shows_each_period(told: CommandLine) -> None:

@@ -1,9 +1,7 @@
 """Does the server start with what to try, keep strangers out, say that its port is taken, and stop in order?"""
 
 import json
-import signal
 import socket
-import subprocess
 import time
 import urllib.error
 import urllib.request
@@ -14,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command_line import CommandLine, Done, ended, interrupt
+from tests.e2e.command_line import CommandLine, Running
 
 
 @pytest.fixture
@@ -23,43 +21,32 @@ def vigencia(tmp_path: Path) -> CommandLine:
 
 
 class Server:
-    """A server that runs, and the lines that it told when it started."""
+    """A server that runs."""
 
-    def __init__(self, process: "subprocess.Popen[str]", told: list[str]) -> None:
-        self.process = process
-        self.told = told
+    def __init__(self, running: Running) -> None:
+        self.running = running
+        told = running.told(lambda line: line.startswith("vigencia serves"))
         self.url = next(word.rstrip(";") for line in told for word in line.split() if word.startswith("http://"))
 
     def get(self, path: str, **headers: str) -> Any:
         request = urllib.request.Request(self.url + path, headers=headers)
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
 
 @contextmanager
 def serving(vigencia: CommandLine, *flags: str, host: str = "127.0.0.1") -> Iterator[Server]:
-    process = vigencia.start("serve", "--host", host, "--port", "0", *flags)
-    assert process.stderr is not None
-    told: list[str] = []
+    running = vigencia.start("serve", "--host", host, "--port", "0", *flags)
     try:
-        for line in process.stderr:
-            told.append(line.rstrip("\n"))
-            if line.startswith("vigencia serves"):
-                break
-        else:
-            pytest.fail("".join(told))
-        server = Server(process, told)
+        server = Server(running)
         _wait(server)
         yield server
     finally:
-        if process.poll() is None:
-            process.kill()
-        if not process.stderr.closed:
-            process.communicate()
+        running.stop()
 
 
 def _wait(server: Server) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         try:
             server.get("/healthz")
@@ -70,16 +57,12 @@ def _wait(server: Server) -> None:
     raise AssertionError("the server does not answer")
 
 
-def rest(server: Server) -> Done:
-    return ended(server.process, 20)
-
-
 def test_the_demonstration_is_served_and_what_to_try_is_printed(vigencia: CommandLine) -> None:
     with serving(vigencia, "--demo") as server:
         [fact] = server.get("/v1/state?subject=mira&predicate=passport_deadline")["items"]
         assert fact["value"]["value"] == "2026-06-30"
-        interrupt(server.process)
-        done = rest(server)
+        server.running.interrupt()
+        done = server.running.end()
     assert done.code == 0
     assert done.out == ""
     curls = [line.strip() for line in done.err.splitlines() if line.strip().startswith("curl ")]
@@ -102,8 +85,8 @@ def test_the_demonstration_is_recorded_once_and_only_in_an_empty_store(vigencia:
 
 def test_sigterm_stops_in_order_too(vigencia: CommandLine) -> None:
     with serving(vigencia) as server:
-        server.process.send_signal(signal.SIGTERM)
-        done = rest(server)
+        server.running.process.terminate()
+        done = server.running.end()
     assert done.code == 0
     assert vigencia("doctor").code == 0
 

@@ -35,7 +35,7 @@ def test_a_curl_line_gives_its_answer(server: Server, command: str, answer: str)
     if shutil.which("curl") is None:
         pytest.skip("there is no curl on this machine")
     done = subprocess.run(
-        ["bash", "-c", command.replace(ADDRESS, server.url)], capture_output=True, text=True, check=True, timeout=30
+        ["bash", "-c", command.replace(ADDRESS, server.url)], capture_output=True, text=True, check=True, timeout=120
     )
     assert_shown(json.loads(answer), json.loads(done.stdout))
 

@@ -78,7 +78,7 @@ MUTANTS: Final = [
         ),
         (
             "an unknown end that is certain until it was said",
-            "            end_lo = Instant(start_hi + 1)\n",
+            "            end_lo = _first_seen(entry)\n",
             "            end_lo = end_hi\n",
         ),
         (
@@ -133,8 +133,13 @@ MUTANTS: Final = [
         ),
         (
             "an unknown end that forgets who saw it last",
-            "max(Instant(e.start_hi + 1), e.observed_at)",
-            "Instant(e.start_hi + 1)",
+            "max(_first_seen(e), e.observed_at)",
+            "_first_seen(e)",
+        ),
+        (
+            "an open start that makes the first microsecond certain",
+            "return entry.start_hi if entry.start is Start.OPEN else Instant(entry.start_hi + 1)",
+            "return Instant(entry.start_hi + 1)",
         ),
         (
             "an unknown end that believes those who stated an end",

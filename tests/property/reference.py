@@ -5,9 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
-
-import pytest
+from typing import Any, Final, NoReturn, TypeAlias
 
 from ontology.instants import OPEN_START, parse_instant
 from tests.histories import Op
@@ -29,7 +27,7 @@ def oracle_cases(name: str) -> list[Any]:
     """The cases of an oracle file; skips the test where the shared files are not there."""
     path = ORACLES / name
     if not path.exists():
-        pytest.skip(f"there are no shared oracles at {path}")
+        _skip(f"there are no shared oracles at {path}")
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
@@ -39,10 +37,16 @@ def reference() -> Any:
     path = ORACLES / "reference_model.py"
     spec = importlib.util.spec_from_file_location("reference_model", path)
     if not path.exists() or spec is None or spec.loader is None:
-        pytest.skip(f"there is no reference model at {path}")
+        _skip(f"there is no reference model at {path}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def _skip(reason: str) -> NoReturn:
+    import pytest  # here, so that those who skip nothing start fast
+
+    pytest.skip(reason)
 
 
 def reference_model(functional: bool, said: Iterable[Sequence[Op]], times: Iterable[int]) -> ReferenceModel:
@@ -64,8 +68,13 @@ def tell(model: ReferenceModel, ops: Sequence[Op]) -> None:
 
 
 def runs(model: ReferenceModel, number: int, key: Key) -> set[tuple[int, int, str, bool]]:
-    """(from, to, value, certain) of what the reference believed of a slot after so many transactions."""
-    line = model.timeline(model.snaps[number], *key)
+    """(from, to, value, certain) of what the reference believed of a slot after so many transactions.
+
+    The first microsecond of the axis is read as the one after it. An open start with an unknown end makes it certain
+    in the reference, up to whatever is the first point of its grid; no text can name that period.
+    """
+    _, second, *rest = model.timeline(model.snaps[number], *key)
+    line = [second, second, *rest]
     return {
         (start, end, value, mark == "C")
         for value in {v for cell in line for v in cell}

@@ -1,8 +1,8 @@
-"""Where operations can be written and every question asked: the model, the bare kernel, and each store."""
+"""Where operations can be said and every question asked; the bare kernel is such a world, each store another."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from ontology.changes import difference
 from ontology.entries import Entry, Stated, assertion, inherit, retraction
@@ -12,8 +12,8 @@ from ontology.instants import OPEN_END, OPEN_START, Instant, Semantics, parse_in
 from ontology.line import Extent, Line, Run
 from ontology.values import ValueKey
 from tests.histories import Op
-from tests.model import Model, Refusal
-from tests.property.oracle_json import Answers
+from tests.model import Refusal
+from tests.property.oracle_json import Answers, JSONAnswer, answer
 from tests.readings import Key, Readings, Rectangle
 
 Functional = bool | Mapping[str, bool]
@@ -24,6 +24,19 @@ class World(Answers, Protocol):
 
     def transact(self, ops: Sequence[Op], clock: int) -> int:
         """All of `ops` or, with a `Refusal`, none; gives the recorded time."""
+        ...
+
+    def ask(self, query: Mapping[str, Any]) -> JSONAnswer:
+        """The answer to a query of an oracle file, by the read path of the world."""
+        ...
+
+    def shown(self, key: Key, row: Rectangle) -> list[str] | None:
+        """The ids of the claims that show in a version, as known now or when it was last believed, in the order of
+        rule 1; `None` where that is not kept."""
+        ...
+
+    def folded(self, key: Key) -> list[Rectangle]:
+        """What a fold of everything that stands in the slot believes; the recorded times mean nothing."""
         ...
 
     def visible(self, key: Key, known_at: int | None = None) -> list[Rectangle]: ...
@@ -127,21 +140,30 @@ class KernelWorld(Readings):
     def audit(self, key: Key) -> list[Rectangle]:
         return sorted(self.versions.get(key, []))
 
-    def showing(self, key: Key, value: str, at: int) -> list[str]:
-        """The ids of the claims on which the period of a value around an instant rests now."""
-        line = Line.of((OPEN_START, OPEN_END), map(_run, self.visible(key)), self.extents.get(key, []))
-        names = {id(s.entry): s.op["id"] for s in self.spoken}
-        return [names[id(entry)] for entry in resting_on(line, value_key(value), Instant(at))]
+    def ask(self, query: Mapping[str, Any]) -> JSONAnswer:
+        return answer(self, query)
+
+    def shown(self, key: Key, row: Rectangle) -> list[str] | None:
+        if row.recorded_to != OPEN_END:
+            return None
+        names = {s.entry: s.op["id"] for s in self.spoken}
+        inside = {e.entry for e in self.extents[key] if e.entry.value == value_key(row.value) and _meets(e, row)}
+        return [names[entry] for entry in sorted(inside, key=lambda e: e.order)]
+
+    def resting(self, key: Key, value: str, at: int) -> list[str]:
+        """The ids of the claims that a replacement of the value at an instant would withdraw now."""
+        names = {s.entry: s.op["id"] for s in self.spoken}
+        return [names[e] for e in resting_on(self._fold(self.spoken, key), value_key(value), Instant(at))]
+
+    def folded(self, key: Key) -> list[Rectangle]:
+        return now_believed(self._fold(self.spoken, key), _text)
 
     def evidence(self, key: Key, value: str) -> int:
         stand = standing([s.entry for s in self.spoken if s.key == key])
         return sum(entry.value == value_key(value) for entry in stand)
 
 
-_conforms: MakeWorld = Model
-
-WORLDS: dict[str, MakeWorld] = {"kernel": KernelWorld}
-"""Every world but the model, against which they are all held."""
+_conforms: type[World] = KernelWorld
 
 
 def value_key(value: str) -> ValueKey:
@@ -223,6 +245,15 @@ def _run(row: Rectangle) -> Run:
 
 def _text(value: ValueKey | None) -> str:
     return (value or b"").decode()
+
+
+def now_believed(line: Line, name: Callable[[ValueKey], str]) -> list[Rectangle]:
+    """The runs of a line as versions without recorded times."""
+    return [Rectangle(0, run.valid_from, run.valid_to, OPEN_END, name(run.value), run.certain) for run in line.runs()]
+
+
+def _meets(extent: Extent, row: Rectangle) -> bool:
+    return extent.valid_from < row.valid_to and row.valid_from < extent.valid_to
 
 
 def _withdrawn(spoken: Spoken, op: Op) -> bool:

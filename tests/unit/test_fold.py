@@ -191,6 +191,13 @@ def test_an_unknown_end_yields_to_a_known_rival() -> None:
     assert slot.belief == "a 2018..2018-01-01T00:00:00.000001Z, a? 2018-01-01T00:00:00.000001Z..2019, b 2019.."
 
 
+def test_what_held_since_always_and_ended_nobody_knows_when_is_certain_only_where_it_was_seen() -> None:
+    """Not in the first microsecond of the axis, which no text can name."""
+    assert Slot().says("a", "-infinity", "unknown", at="2021-01-01").belief == "a? ..2021"
+    slot = Slot().says("a", "-infinity", at="2019-06-01").says("a", "-infinity", "unknown", at="2021-01-01")
+    assert slot.belief == "a ..2019-06, a? 2019-06..2021"
+
+
 def test_an_undated_claim_is_certain_from_when_it_was_said_and_possible_before() -> None:
     assert Slot().says("a", at="2021-01-01").belief == "a? ..2021, a 2021.."
 

@@ -136,7 +136,9 @@ changesets = st.builds(
         st.builds(Operation, op=words, subject=subjects, ordinal=positions, detail=st.dictionaries(words, json))
     ),
     schema=st.none() | st.just(CORE),
-    erasures=several(st.builds(Erasure, subject=subjects, predicate=st.none() | words, value_key=st.none() | keys)),
+    erasures=several(st.builds(
+            Erasure, scope=scopes, subject=subjects, predicate=st.none() | words, value_key=st.none() | keys
+        )),
     entities=several(st.builds(Entity, id=subjects, namespace=words, key=st.none() | words)),
     episodes=several(st.builds(Episode, id=words, source=words, observed_at=st.none() | micros, root=words)),
     claims=several(claims()),
@@ -299,7 +301,7 @@ def erased(changes: ChangeSet, erasure: Erasure, *claims: ClaimId) -> tuple[Chan
     return decode(made.event, left), b"".join(each.body for each in left)
 
 
-def test_an_erased_subject_leaves_nothing_in_its_payload_and_others_alone() -> None:
+def test_an_erased_subject_leaves_its_entity_in_its_payload_and_others_alone() -> None:
     entity = Entity(id=ANNA, namespace=SCOPE.namespace, key="anna")
     about_anna = dataclasses.replace(
         write(1, ANNA, "name", "Anna Secret"),
@@ -308,16 +310,18 @@ def test_an_erased_subject_leaves_nothing_in_its_payload_and_others_alone() -> N
     )
     about_ben = write(1, BEN, "name", "Ben")
 
-    left, kept = erased(joined(about_anna, about_ben), Erasure(subject=ANNA, predicate=None, value_key=None))
+    whole = Erasure(scope=SCOPE, subject=ANNA, predicate=None, value_key=None)
 
-    assert plain(left) == plain(about_ben)
-    for trace in (b"Secret", b"anna", value_key(text("Anna Secret")).hex().encode()):
+    left, kept = erased(joined(about_anna, about_ben), whole)
+
+    assert plain(left) == plain(dataclasses.replace(about_ben, entities=(entity,)))
+    for trace in (b"Secret", value_key(text("Anna Secret")).hex().encode()):
         assert trace not in kept
 
 
 def test_an_erased_value_leaves_the_rest_of_its_slot() -> None:
     both = write(1, ANNA, "email", "old@a", "new@a")
-    erasure = Erasure(subject=ANNA, predicate="email", value_key=value_key(text("old@a")))
+    erasure = Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=value_key(text("old@a")))
 
     left, kept = erased(both, erasure, both.claims[0].id)
 
@@ -345,7 +349,7 @@ def test_an_erased_predicate_takes_its_slots_endings_and_operations() -> None:
         ),
     )
 
-    left, _ = erased(changes, Erasure(subject=ANNA, predicate="email", value_key=None), ending.claim)
+    left, _ = erased(changes, Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=None), ending.claim)
 
     assert left.endings == (other,)
     assert [operation.ordinal for operation in left.operations] == [2, 3]
@@ -357,8 +361,8 @@ def test_a_retraction_of_every_value_goes_only_with_its_slot() -> None:
     slot = Slot(scope=SCOPE, subject=ANNA, predicate="email", language="")
     changes = dataclasses.replace(empty(), claims=(claim_of(slot, 1, 0, None),))
 
-    kept, _ = erased(changes, Erasure(subject=ANNA, predicate="email", value_key=value_key(text("a@b"))))
-    gone, _ = erased(changes, Erasure(subject=ANNA, predicate="email", value_key=None))
+    kept, _ = erased(changes, Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=value_key(text("a@b"))))
+    gone, _ = erased(changes, Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=None))
 
     assert len(kept.claims) == 1
     assert gone.claims == ()
@@ -366,8 +370,8 @@ def test_a_retraction_of_every_value_goes_only_with_its_slot() -> None:
 
 def test_an_earlier_erasure_of_a_value_does_not_outlive_that_of_its_subject() -> None:
     key = value_key(text("a@b"))
-    earlier = (Erasure(subject=ANNA, predicate="email", value_key=key),)
-    whole = Erasure(subject=ANNA, predicate=None, value_key=None)
+    earlier = (Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=key),)
+    whole = Erasure(scope=SCOPE, subject=ANNA, predicate=None, value_key=None)
 
     left, kept = erased(dataclasses.replace(empty(kind=Kind.ERASE), erasures=earlier), whole)
 
@@ -378,7 +382,7 @@ def test_an_earlier_erasure_of_a_value_does_not_outlive_that_of_its_subject() ->
 def test_an_untouched_payload_is_not_restated() -> None:
     made = commit(joined(write(1, ANNA, "name", "Anna"), write(1, BEN, "name", "Ben")), head_at(0), salts=salting())
     anna, ben = made.payloads
-    erasure = Erasure(subject=ANNA, predicate="email", value_key=None)
+    erasure = Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=None)
 
     assert without(anna, [erasure], (), salt=b"s" * 32) is None
     assert without(ben, [dataclasses.replace(erasure, predicate=None)], (), salt=b"s" * 32) is None
@@ -397,7 +401,7 @@ def test_restating_finds_the_endings_of_what_it_erases_in_later_payloads() -> No
         for changes in (said, dataclasses.replace(empty(2), endings=endings, slots=said.slots))
         for payload in commit(changes, head_at(changes.position - 1), salts=salting()).payloads
     ]
-    erasure = Erasure(subject=ANNA, predicate="email", value_key=value_key(text("a@b")))
+    erasure = Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=value_key(text("a@b")))
 
     left = restate(payloads, [erasure], salts=salting())
 
@@ -414,12 +418,30 @@ def test_restating_takes_nothing_from_another_scope() -> None:
     here, there = write(1, ANNA, "email", "a@b"), write(1, ANNA, "email", "c@d")
     moved = dataclasses.replace(there.claims[0], slot=dataclasses.replace(there.claims[0].slot, scope=billing))
     made = commit(joined(here, dataclasses.replace(empty(), claims=(moved,))), head_at(0), salts=salting())
-    erasure = Erasure(subject=ANNA, predicate="email", value_key=None)
+    erasure = Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=None)
+    elsewhere = dataclasses.replace(erasure, scope=scope_of("acme", "x"))
 
-    (left,) = restate([(1, each) for each in made.payloads], [erasure], salts=salting(), scope=SCOPE)
+    (left,) = restate([(1, each) for each in made.payloads], [erasure], salts=salting())
 
     assert plain(decode(made.event, [left.payload]).claims) == plain((moved,))
-    assert restate([(1, each) for each in made.payloads], [erasure], salts=salting(), scope=scope_of("acme", "x")) == []
+    assert restate([(1, each) for each in made.payloads], [elsewhere], salts=salting()) == []
+
+
+def test_what_another_scope_was_asked_about_a_subject_outlives_its_erasure() -> None:
+    billing = scope_of("acme", purpose="billing")
+    email = Erasure(scope=billing, subject=ANNA, predicate="email", value_key=None)
+    changes = dataclasses.replace(
+        empty(kind=Kind.ERASE),
+        erasures=(email,),
+        operations=(Operation(op="erase", subject=ANNA, ordinal=0, detail={"predicate": "email", "value": None}),),
+    )
+    whole = Erasure(scope=SCOPE, subject=ANNA, predicate=None, value_key=None)
+
+    kept, _ = erased(changes, whole)
+    gone, _ = erased(changes, dataclasses.replace(whole, scope=billing))
+
+    assert (kept.erasures, kept.operations) == (changes.erasures, changes.operations)
+    assert (gone.erasures, gone.operations) == ((dataclasses.replace(whole, scope=billing),), ())
 
 
 def test_a_correction_goes_with_the_value_that_it_replaced() -> None:
@@ -429,7 +451,7 @@ def test_a_correction_goes_with_the_value_that_it_replaced() -> None:
     changes = dataclasses.replace(write(2, ANNA, "email", "x"), operations=(correction,))
 
     for claims in ((), (ClaimId("clm_abcdefgh_1_0"),)):
-        left, kept = erased(changes, Erasure(subject=ANNA, predicate="email", value_key=old), *claims)
+        left, kept = erased(changes, Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=old), *claims)
         assert left.operations == ()
         assert b"was a@b" not in kept
 
@@ -440,10 +462,13 @@ def test_erasing_is_taking_out_what_it_names(changes: ChangeSet, pick: Any) -> N
     values_there = [(v.slot.predicate, v.value_key) for v in (*changes.opened, *changes.closed)]
     values_there = values_there or [("name", ValueKey(bytes(16)))]
     predicate, key = pick.choice([*values_there, (values_there[0][0], None), (None, None)])
-    erasure = Erasure(subject=ANNA, predicate=predicate, value_key=key)
+    scope = pick.choice([SCOPE, *(version.slot.scope for version in (*changes.opened, *changes.closed))])
+    erasure = Erasure(scope=scope, subject=ANNA, predicate=predicate, value_key=key)
 
     def stays(slot: Slot, value: ValueKey | None) -> bool:
-        return slot.subject != ANNA or predicate not in (None, slot.predicate) or key not in (None, value)
+        if (slot.scope, slot.subject) != (scope, ANNA):
+            return True
+        return predicate not in (None, slot.predicate) or key not in (None, value)
 
     left, _ = erased(changes, erasure)
 
@@ -451,8 +476,7 @@ def test_erasing_is_taking_out_what_it_names(changes: ChangeSet, pick: Any) -> N
     for field in ("closed", "opened", "hidden", "shown", "support"):
         assert getattr(left, field) == tuple(row for row in getattr(changes, field) if stays(row.slot, row.value_key))
     assert left.slots == tuple(head for head in changes.slots if key is not None or stays(head.slot, None))
-    whole = predicate is None and key is None
-    assert left.entities == tuple(each for each in changes.entities if each.id != ANNA or not whole)
+    assert left.entities == changes.entities
 
 
 # --- the chain
@@ -463,7 +487,7 @@ def chain() -> list[tuple[Event, tuple[Payload, ...]]]:
     salts = salting()
     first = commit(joined(write(1, ANNA, "name", "Anna"), write(1, BEN, "name", "Ben")), head_at(0), salts=salts)
     second = commit(write(2, BEN, "name", "Benno"), head_at(1, first.event.digest), salts=salts)
-    erasure = Erasure(subject=ANNA, predicate=None, value_key=None)
+    erasure = Erasure(scope=SCOPE, subject=ANNA, predicate=None, value_key=None)
     rest = without(first.payloads[0], [erasure], (), salt=salts())
     assert rest is not None
     third = commit(

@@ -160,21 +160,7 @@ def test_lines_that_are_wrong_by_themselves_are_set_aside_before_anything_is_wri
     }
     assert loaded.tally.results == {"created": 2}
     assert loaded.tally.refused == 14
-    assert list(loaded.checked.bad) == [
-        2,
-        3,
-        5,
-        7,
-        8,
-        9,
-        10,
-        11,
-        12,
-        13,
-        15,
-        16,
-        17,
-    ]  # an interval is seen when written
+    assert list(loaded.checked.bad) == [2, 3, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]
 
 
 def test_a_refusal_names_the_line_the_rule_and_the_text(world: World, tmp_path: Path) -> None:

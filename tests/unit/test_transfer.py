@@ -154,16 +154,10 @@ def test_many_events_come_over_in_several_writes(
 
 # --- erasures
 
-needs_restate = pytest.mark.xfail(
-    reason="the writer restates payloads knowing only the standing claims that it erases; `restate` finds all",
-    strict=True,
-)
-
-
 ANNA = {"key": "anna"}
 ERASURES = [
-    pytest.param(Erase(subject=ANNA, predicate="lives_in", value="Oslo"), id="a value", marks=needs_restate),
-    pytest.param(Erase(subject=ANNA, predicate="lives_in"), id="a predicate", marks=needs_restate),
+    pytest.param(Erase(subject=ANNA, predicate="lives_in", value="Oslo"), id="a value"),
+    pytest.param(Erase(subject=ANNA, predicate="lives_in"), id="a predicate"),
     pytest.param(Erase(subject=ANNA), id="all of a subject"),
 ]
 
@@ -187,7 +181,6 @@ def test_what_was_erased_comes_back_in_no_copy(fresh: Callable[[], MemoryStore],
     assert [ending.reason for ending in endings] == ["replaced"]
 
 
-@needs_restate
 def test_an_erased_value_may_be_said_again(fresh: Callable[[], MemoryStore]) -> None:
     original = lived(fresh())
     told(original, [Erase(subject=ANNA, predicate="lives_in")], [assertion("Riga", 20)])
@@ -226,7 +219,6 @@ def test_a_copy_catches_up_with_the_events_that_it_lacks(fresh: Callable[[], Mem
     assert ledger_hash(copy, TENANT) == ledger_hash(original, TENANT)
 
 
-@needs_restate
 def test_an_interrupted_import_is_taken_up_again(
     fresh: Callable[[], MemoryStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:

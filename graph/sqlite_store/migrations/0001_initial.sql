@@ -51,8 +51,8 @@ CREATE TABLE episodes (
   pk INTEGER PRIMARY KEY,
   tenant_pk INTEGER NOT NULL REFERENCES tenants,
   episode TEXT NOT NULL,
-  source_pk INTEGER NOT NULL REFERENCES names,
-  root_pk INTEGER NOT NULL REFERENCES names,
+  source_pk INTEGER NOT NULL,
+  root_pk INTEGER NOT NULL,
   observed_at INTEGER,
   UNIQUE (tenant_pk, episode)
 ) STRICT;

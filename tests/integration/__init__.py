@@ -1,0 +1,1 @@
+"""What writer and store promise together, with histories that nobody wrote by hand."""

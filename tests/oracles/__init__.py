@@ -1,0 +1,1 @@
+"""Oracle files run through the real write and read paths: `python -m tests.oracles --help`."""

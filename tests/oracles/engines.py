@@ -1,0 +1,86 @@
+"""The engines by their names: which store, and what happens between writing and asking."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from graph.ledger import ledger_hash
+from graph.ports import MemoryStore
+from graph.sqlite_store.store import SqliteStore
+from graph.transfer import export_events, import_events, verify_events
+from tests.naive_store import NaiveStore
+from tests.oracles.embedded import Embedded
+from tests.oracles.memory import AFTER_ALL, Engine
+
+MEMORY: Final = ":memory:"
+SQLITE: Final = "sqlite:///"
+
+
+class Unsuitable(Exception):
+    """Such an engine cannot do what was asked; the argument says why."""
+
+
+def naive() -> Embedded:
+    return Embedded(NaiveStore())
+
+
+def sqlite(path: str = MEMORY) -> Embedded:
+    return Embedded(SqliteStore(path))
+
+
+@contextmanager
+def engine(store: str, *, reopen: bool = False, rebuild: bool = False) -> Iterator[Engine]:
+    """The engine that a store names: `naive`, `http` (a server with a database of its own) or a SQLite URL.
+
+    With `reopen` its file is closed and opened again before the questions; with `rebuild` they are put to a store in
+    memory that was rebuilt from the journals. Raises `Unsuitable`.
+    """
+    if store == "http" and not (reopen or rebuild):
+        from tests.oracles.served import Server
+
+        with Server.running() as server:
+            yield server
+        return
+    embedded = _embedded(store, reopen=reopen, rebuild=rebuild)
+    try:
+        yield embedded
+    finally:
+        embedded.close()
+
+
+def _embedded(store: str, *, reopen: bool, rebuild: bool) -> Embedded:
+    if store == "naive" and not reopen:
+        return Embedded(NaiveStore(), settle=_rebuilt if rebuild else None)
+    path = store.removeprefix(SQLITE)
+    if path in ("", store):
+        raise Unsuitable(f"no store {store!r} that can do this; give sqlite:///PATH, sqlite:///:memory:, naive or http")
+    if not reopen:
+        return Embedded(SqliteStore(path), settle=_rebuilt if rebuild else None)
+    if path == MEMORY:
+        raise Unsuitable("what is only in memory cannot be opened again; name a file")
+
+    def reopened(engine: Embedded) -> MemoryStore:
+        engine.store.close()
+        again = SqliteStore(path)
+        if rebuild:
+            engine.store = again
+            return _rebuilt(engine)
+        return again
+
+    return Embedded(SqliteStore(path), settle=reopened)
+
+
+def _rebuilt(engine: Embedded) -> MemoryStore:
+    """A store with what the exported journals of another hold, which is closed then.
+
+    Raises `AssertionError` where the copy does not hold the same, or its chain is broken.
+    """
+    source, copy = engine.store, SqliteStore(MEMORY)
+    for tenant in source.tenants():
+        lines: list[bytes] = []
+        export_events(source, tenant, lines.append)
+        import_events(copy, tenant, lambda lines=lines: lines, now=AFTER_ALL)  # type: ignore[misc]
+        assert ledger_hash(copy, tenant) == ledger_hash(source, tenant), tenant
+        assert verify_events(copy, tenant) == [], tenant
+    source.close()
+    return copy

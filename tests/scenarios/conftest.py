@@ -1,0 +1,36 @@
+"""The engines on which every scenario runs."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.oracles.engines import naive, sqlite
+from tests.oracles.memory import Engine, Memory
+
+IN_PROCESS: dict[str, Callable[[], Engine]] = {"sqlite": sqlite, "naive": naive}
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Engine]:
+    """One server for all scenarios."""
+    from tests.oracles.served import Server
+
+    with Server.running() as server:
+        yield server
+
+
+@pytest.fixture(params=[*IN_PROCESS, "http"])
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Each engine; tenants of the server are used up one after the other."""
+    if request.param == "http":
+        yield request.getfixturevalue("server")
+        return
+    engine = IN_PROCESS[request.param]()
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def memory(engine: Engine) -> Memory:
+    """A tenant that has heard nothing."""
+    return engine.fresh()
