@@ -12,6 +12,7 @@ from consolidation.items import Assert, Said
 from consolidation.verify import refold
 from consolidation.write import Writer
 from graph.neo4j_store.database import Limits
+from graph.neo4j_store.snapshot import SETTLED_MILLISECONDS
 from graph.neo4j_store.store import Neo4jStore
 from graph.ports import Page
 from ontology.errors import Busy, Unavailable
@@ -62,6 +63,11 @@ def tell(writer: Writer, value: str, *, key: str, scope: Scope = SCOPE, subject:
     raise AssertionError(f"{key} was never written")
 
 
+def settle() -> None:
+    """Wait until what another store wrote last is old enough to be read without having seen it acknowledged."""
+    time.sleep(SETTLED_MILLISECONDS / 1000 + 0.1)
+
+
 def values(store: Neo4jStore, scope: Scope = SCOPE, subject: str = "anna") -> list[str]:
     with store.read(scope) as reader:
         entity = reader.entities_by_key([subject])[subject]
@@ -79,6 +85,7 @@ def test_a_wire_that_is_cut_loses_nothing_and_doubles_nothing(store: Neo4jStore,
         tell(writer, f"v{number}", key=f"k{number}")
         proxy.disarm()
     through.close()
+    settle()
     assert proxy.cuts > rounds / 2
     assert values(store) == [f"v{number}" for number in range(rounds)]
     assert refold(store, SCOPE.tenant) == []
@@ -92,6 +99,7 @@ def test_a_commit_whose_reply_was_lost_is_found(store: Neo4jStore, proxy: Proxy)
     assert not tell(writer, "lost", key="lost")
     assert proxy.cuts == 1
     through.close()
+    settle()
     assert values(store) == ["before", "lost"]
 
 

@@ -36,7 +36,7 @@ def session() -> Iterator[Session]:
 
 def plan(session: Session, name: str) -> Operator:
     parameters = dict.fromkeys(re.findall(r"\$(\w+)", QUERIES[name]))
-    summary = session.run("EXPLAIN " + QUERIES[name], parameters).consume()  # type: ignore[arg-type]
+    summary = session.run("EXPLAIN " + QUERIES[name], parameters).consume()
     assert summary.plan is not None
     return summary.plan
 
