@@ -171,7 +171,7 @@ class Local:
         if number is signal.SIGKILL:
             self._process.wait()
             self._watcher.kill()
-            self._watcher.wait()
+            self._watcher.communicate()
 
     def stop(self) -> None:
         """Stop it and remove its data: a test server has nothing to shut down in good order."""

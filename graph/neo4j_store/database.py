@@ -1,5 +1,6 @@
 """How a database is reached and a named query is run; no exception of the driver goes further than this module."""
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -28,6 +29,7 @@ T = TypeVar("T")
 
 RETRY_AFTER_SECONDS: Final = 2
 """What a caller is told to wait when the server is away: a restart takes longer than a lock."""
+_ADDRESS: Final = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?://", re.IGNORECASE)
 _ATTEMPTS: Final = 4
 _FIRST_PAUSE: Final = 0.05
 _ERRORS: Final = (DriverError, Neo4jError, OSError, UnicodeEncodeError, OverflowError)
@@ -94,6 +96,8 @@ class Database:
         """Opens no connection yet. Raises `Incorrect` for a URI that names no Neo4j."""
         self._name = database
         self._limits = limits
+        if not _ADDRESS.match(uri):
+            raise _bad_address(uri, "its scheme is none of a Neo4j")
         try:
             self._driver: Driver = GraphDatabase.driver(
                 uri,
@@ -109,11 +113,7 @@ class Database:
                 user_agent="vigencia/0.1",
             )
         except (ValueError, *_ERRORS) as exc:
-            detail = f"{shown(uri)} is no address of a Neo4j: {exc}"
-            violation = Violation(pointer="", code="bad_uri", detail=detail)
-            raise Incorrect(
-                detail, remedy="give neo4j://HOST:7687 or bolt://HOST:7687", violations=(violation,)
-            ) from exc
+            raise _bad_address(uri, str(exc)) from exc
         # a reader of a cluster must not meet a member that lags behind the one that it asked before
         self._bookmarks = GraphDatabase.bookmark_manager() if uri.startswith("neo4j") else None
 
@@ -210,6 +210,12 @@ def translated(exc: Exception) -> VigenciaError:
             return Fault(f"the store refused a query: {exc}")
         case _:
             return _away(f"the store cannot be reached: {shown(str(exc), 300)}", "check the server, then try again")
+
+
+def _bad_address(uri: str, why: str) -> Incorrect:
+    detail = f"{shown(uri)} is no address of a Neo4j: {why}"
+    violation = Violation(pointer="", code="bad_uri", detail=detail)
+    return Incorrect(detail, remedy="give neo4j://HOST:7687 or bolt://HOST:7687", violations=(violation,))
 
 
 def _away(message: str, remedy: str) -> Unavailable:

@@ -48,9 +48,9 @@ def operators(root: Operator) -> Iterator[Operator]:
 
 
 def names(root: Operator, *, deep: bool = True) -> list[str]:
-    """The operators under `root`; those of the first children alone if not `deep`."""
+    """The operators under `root`; if not `deep` those of the first children alone, down to an aggregation."""
     found = [root] if not deep else list(operators(root))
-    while not deep and found[-1].get("children"):
+    while not deep and found[-1].get("children") and not found[-1]["operatorType"].startswith("EagerAggregation"):
         found.append(found[-1]["children"][0])
     return [operator["operatorType"].partition("@")[0] for operator in found]
 
