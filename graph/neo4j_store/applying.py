@@ -1,4 +1,4 @@
-"""How a commit is written: what was told in one query, what became of belief in a second, pieces where it is much."""
+"""How a commit is written: all in one query, or in pieces where it is much."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,9 +14,11 @@ from ontology.ids import CLAIM, ENTITY, Ledger
 from ontology.schema_document import schema_document
 from ontology.scope import Tenant
 
-_TOLD: Final = ("scopes", "entities", "ends", "episodes", "slots", "claims", "payloads")
-_BELIEVED: Final = ("cited", "endings", "closed", "hidden", "facts", "literals", "shown", "support")
-"""The lists that each query takes, in the order of the counts that it gives."""
+_PARTS: Final = (
+    "scopes", "entities", "ends", "episodes", "slots", "claims", "payloads",
+    "cited", "endings", "closed", "hidden", "facts", "literals", "shown", "support",
+)  # fmt: skip
+"""The lists that `apply` takes, in the order of the counts that it gives."""
 _ROWS_AT_ONCE: Final = 2_000
 
 Parts = Mapping[str, Sequence[object]]
@@ -44,11 +46,11 @@ class Applying:
             self._run("put_schema", {"row": row})
         for erasure in changes.erasures:
             self._erase(erasure)
-        self._put("apply_told", _TOLD, self._told(commit), self._turn(commit, after))
-        common = {"tenant": self._tenant, "now": changes.recorded_at}
-        believed = self._believed(commit)
-        if any(believed.values()):
-            self._put("apply_believed", _BELIEVED, believed, common)
+        turn = self._turn(commit, after)
+        for chunk in _chunks({**self._told(commit), **self._believed(commit)}):
+            counts = self._run("apply", {**turn, **chunk})[0]
+            for name, count in zip(_PARTS, counts, strict=True):
+                _check(name, count, len(chunk[name]))
         self._put_successors(commit)
         self._restate(commit.restated)
         return after
@@ -148,14 +150,6 @@ class Applying:
         if rows:
             found = self._run("restate_payload", {"tenant": self._tenant, "rows": rows})[0][0]
             _check("restated payloads", found, len(rows))
-
-    # ---- running
-
-    def _put(self, query: str, names: Sequence[str], parts: Parts, common: Mapping[str, object]) -> None:
-        for chunk in _chunks(parts):
-            counts = self._run(query, {**common, **chunk})[0]
-            for name, count in zip(names, counts, strict=True):
-                _check(name, count, len(chunk[name]))
 
 
 def _check(name: str, found: int, wanted: int) -> None:

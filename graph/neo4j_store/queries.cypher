@@ -801,10 +801,10 @@ UNWIND $slots AS slot
 MATCH (s:Slot {slot: slot})
 DELETE s
 
-// name: apply_told
-// Whose turn it was and what was told: the Clock, the activity with its agent, and everything but belief. It may run
-// several times for one commit, with more rows each time; each part gives how many rows it wrote. Rows are lists:
-// of the field of a map the planner must fear that it is the property of a node, and would put an Eager before it.
+// name: apply
+// A commit: the Clock, the activity with its agent, what was told, what became of belief. It may run several times for
+// one commit, with more rows each time; each part gives how many rows it wrote. Rows are lists: of the field of a map
+// the planner must fear that it is the property of a node, and would put an Eager among the rows.
 MATCH (k:Clock {tenant: $tenant})
 SET k.ledger = $ledger, k.position = $position, k.recorded_at = $recorded_at, k.digest = $digest,
   k.erasures = $erasures, k.schema_version = $schema_version, k.previous_position = $previous_position,
@@ -868,10 +868,6 @@ CALL () {
     digest: p[6], restated: p[7], salt: p[8], body: p[9]})
   RETURN count(y) AS payloads
 }
-RETURN scopes, entities, ends, episodes, slots, claims, payloads
-
-// name: apply_believed
-// What became of belief: in parts as above.
 CALL () {
   UNWIND $cited AS p
   MATCH (c:Claim {place: p[0]}) MATCH (e:Episode {tenant: $tenant, episode: p[1]})
@@ -888,7 +884,7 @@ CALL () {
 CALL () {
   UNWIND $closed AS place
   MATCH ()-[f:FACT]->() WHERE f.place = place
-  SET f.recorded_to = $now
+  SET f.recorded_to = $recorded_at
   RETURN count(f) AS closed
 }
 CALL () {
@@ -897,7 +893,7 @@ CALL () {
   WHERE x.said = p[1] AND x.valid_from = p[2] AND x.valid_to = p[3] AND x.recorded_to = 4611686018427387904
   WITH collect(x) AS found
   UNWIND found AS x
-  SET x.recorded_to = $now
+  SET x.recorded_to = $recorded_at
   RETURN count(x) AS hidden
 }
 CALL () {
@@ -928,7 +924,7 @@ CALL () {
   UNWIND $shown AS p
   MATCH (c:Claim {place: p[0]}) MATCH (s:Entity {place: p[1]})
   CREATE (c)-[x:SUPPORTS {slot: p[2], said: p[3], value_key: p[4], valid_from: p[5], valid_to: p[6],
-    recorded_from: $now, recorded_to: 4611686018427387904}]->(s)
+    recorded_from: $recorded_at, recorded_to: 4611686018427387904}]->(s)
   RETURN count(x) AS shown
 }
 CALL () {
@@ -939,7 +935,8 @@ CALL () {
     occurrences: p[13], doubt: p[14]})
   RETURN count(u) AS support
 }
-RETURN cited, endings, closed, hidden, facts, literals, shown, support
+RETURN scopes, entities, ends, episodes, slots, claims, payloads,
+  cited, endings, closed, hidden, facts, literals, shown, support
 
 // name: put_successor
 UNWIND $rows AS p

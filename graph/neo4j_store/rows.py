@@ -1,4 +1,4 @@
-"""How domain values become rows for `apply_told` and `apply_believed`, which say what each place in a row is."""
+"""How domain values become rows for the query `apply`, which says what each place in a row is."""
 
 from typing import Final
 
