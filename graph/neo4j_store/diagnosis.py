@@ -31,8 +31,19 @@ def diagnose(database: Database) -> dict[str, str]:
         "version": "ok" if is_supported(name) else "too old: facts may be missed; use 5.26.25, 2026.03 or newer",
         "indexes": "ok" if not waiting else "not online: " + ", ".join(f"{row[0]} ({row[1]})" for row in waiting),
         "migration": str(version(database)),
+        "lock_timeout": _lock_timeout(database),
         "clock": f"{database.run('server_clock', {})[0][0]} ms",
     }
+
+
+def _lock_timeout(database: Database) -> str:
+    """How long a writer waits for one of another process; without a limit, as long as a transaction may take."""
+    try:
+        rows = database.run("settings", {})
+    except Fault:  # some services do not show their settings
+        return "unknown"
+    value = str(rows[0][0]) if rows else "unknown"
+    return "none; set db.lock.acquisition.timeout to 5s" if value in ("0s", "0ns") else value
 
 
 def is_supported(name: str) -> bool:

@@ -1006,6 +1006,9 @@ CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'
 // name: indexes
 SHOW INDEXES YIELD name, state WHERE state <> 'ONLINE' RETURN name, state
 
+// name: settings
+SHOW SETTINGS 'db.lock.acquisition.timeout' YIELD value RETURN value
+
 // name: await_indexes
 CALL db.awaitIndexes(300)
 
