@@ -26,7 +26,8 @@ NOTHING: Final = Head(
 """The head of a tenant that has no commit."""
 
 SETTLED_MILLISECONDS: Final = 1000
-"""A commit as old as this was applied everywhere, by the server's own clock."""
+"""Since a commit was written, by the server's own clock: so long after it its lock is free as a rule, though a slow
+commit may still be on its way."""
 
 
 def head_of(row: Row) -> Head:
@@ -44,13 +45,10 @@ def readable(row: Row, acknowledged: Head) -> Head:
     """The newest head that is safely readable, from a record of `head`.
 
     While a commit is applied some of it shows and some does not, but the writer after it got the lock only when all
-    of it did. So safe is the commit before the newest, any that this process saw acknowledged, and the newest when
-    it is old enough.
+    of it did. So safe is the commit before the newest, and any that this process saw acknowledged.
     """
-    newest, settled = head_of(row[:6]), row[11]
-    if settled or newest.position == acknowledged.position:
-        return newest
-    if newest.ledger == acknowledged.ledger and row[6] < acknowledged.position < newest.position:
+    newest = head_of(row[:6])
+    if newest.ledger == acknowledged.ledger and row[6] < acknowledged.position <= newest.position:
         return acknowledged
     return head_of([row[0], *row[6:11]])
 

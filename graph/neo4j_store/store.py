@@ -24,6 +24,7 @@ from ontology.errors import Busy, Fault, Unavailable
 from ontology.scope import Namespace, Purpose, Scope, Tenant
 
 BUSY_SECONDS: Final = 5.0
+_UNSURE_SECONDS: Final = 30.0
 _LOOKUP_PAUSES: Final = (0.0, 0.1, 0.5, 2.0)
 """How long to wait before each attempt to look up a commit whose reply was lost."""
 
@@ -47,6 +48,7 @@ class Neo4jStore:
         self._lock = threading.Lock()
         self._locks: dict[Tenant, threading.Lock] = {}
         self._acknowledged: dict[Tenant, Head] = {}
+        self._unsure_until: dict[Tenant, float] = {}
         try:
             self._engine = self._await_server(wait_seconds)
             migrate(self._database)
@@ -78,7 +80,7 @@ class Neo4jStore:
                 except CommitLost as exc:
                     self._look_up(scope.tenant, transaction, exc)
             if transaction.committing is not None:
-                self._acknowledged[scope.tenant] = transaction.committing
+                self._acknowledge(scope.tenant, transaction.committing)
         finally:
             lock.release()
 
@@ -105,9 +107,40 @@ class Neo4jStore:
 
     def _head(self, tenant: Tenant) -> Head:
         """The newest head of a tenant that is safely readable."""
-        acknowledged = self._acknowledged.get(tenant, NOTHING)
         rows = self._database.run("head", {"tenant": tenant, "settled": SETTLED_MILLISECONDS})
-        return readable(rows[0], acknowledged) if rows else NOTHING
+        if not rows:
+            return NOTHING
+        head = readable(rows[0], self._acknowledged.get(tenant, NOTHING))
+        newest, settled = head_of(rows[0][:6]), rows[0][11]
+        return self._make_sure(tenant, head) if head != newest and settled else head
+
+    def _make_sure(self, tenant: Tenant, safe: Head) -> Head:
+        """The newest head, once the lock says that all of its commit was applied; `safe` where it is not free in time.
+
+        One thread waits for it at a time, and after it waited in vain none does for a while. The lock is given back
+        by a commit, so that a reader of a cluster waits for the member that it asks.
+        """
+        now = time.monotonic()
+        with self._lock:
+            if now < self._unsure_until.get(tenant, now):
+                return safe
+            self._unsure_until[tenant] = now + _UNSURE_SECONDS
+        try:
+            work, head = self._begin(tenant)
+            with work:
+                work.commit()
+        except (Busy, CommitLost):
+            return safe
+        self._acknowledge(tenant, head)
+        with self._lock:
+            self._unsure_until.pop(tenant, None)
+        return head
+
+    def _acknowledge(self, tenant: Tenant, head: Head) -> None:
+        with self._lock:
+            known = self._acknowledged.get(tenant, NOTHING)
+            if known.ledger != head.ledger or known.position < head.position:
+                self._acknowledged[tenant] = head
 
     def _begin(self, tenant: Tenant) -> tuple[Work, Head]:
         """A transaction that has the tenant's lock, and the head under it."""
