@@ -204,40 +204,31 @@ def _fill(
     opened: Mapping[Slot, Sequence[FactVersion]],
 ) -> None:
     """Complete the receipts with what only the end can tell."""
-    asserted = {index: claim for index, claim in draft.claims.values() if claim.entry.asserts}
-    reports: dict[Slot, SlotReport] = {}
+    claims = dict(draft.claims.values())
+    reports = {slot: SlotReport(outcome, opened[slot]) for slot, outcome in outcomes.items()}
+    by_subject: dict[EntityId, list[Slot]] = {}
+    for slot in outcomes:
+        by_subject.setdefault(slot.subject, []).append(slot)
     for index, receipt in enumerate(draft.receipts):
-        claim = asserted.get(index)
+        claim = claims.get(index)
         if receipt.result is Result.DUPLICATE:
             continue
         if claim is None:
-            _fill_affected(context, draft, receipt, outcomes, opened)
+            slots = {draft.ended[id][0].slot for id in receipt.withdrawn if id in draft.ended}
+            if receipt.subject is not None:
+                about = by_subject.get(receipt.subject.id, [])
+                slots.update(slot for slot in about if receipt.predicate in (None, slot.predicate))
+            touched = sorted(slots, key=lambda slot: (slot.subject, slot.predicate, slot.language))
+            receipt.opened = [id for slot in touched for id in reports[slot].opened]
+            receipt.closed = [id for slot in touched for id in reports[slot].closed]
+            if any(not draft.works[slot].ends_empty for slot in touched):
+                receipt.version = Version(context.position)
             continue
-        report = reports.get(claim.slot)
-        if report is None:
-            report = reports[claim.slot] = SlotReport(outcomes[claim.slot], opened[claim.slot])
+        report = reports[claim.slot]
         receipt.version = Version(context.position)
-        if receipt.op == "replace":
+        if receipt.op == "retract":
+            report.retracted(receipt, claim)
+        elif receipt.op == "replace":
             report.replaced(receipt, claim)
         else:
             report.asserted(receipt, claim)
-
-
-def _fill_affected(
-    context: Context,
-    draft: Draft,
-    receipt: ItemReceipt,
-    outcomes: Mapping[Slot, Outcome],
-    opened: Mapping[Slot, Sequence[FactVersion]],
-) -> None:
-    """What a retraction, withdrawal or erasure closed and opened: all that changed in the slots it touched."""
-    withdrawn = set(receipt.withdrawn)
-    slots = {claim.slot for claim, _ in draft.ended.values() if claim.id in withdrawn}
-    if receipt.subject is not None:
-        about = receipt.subject.id
-        slots |= {s for s in outcomes if s.subject == about and receipt.predicate in (None, s.predicate)}
-    touched = [slot for slot in outcomes if slot in slots]
-    receipt.opened = [version.id for slot in touched for version in opened[slot]]
-    receipt.closed = [outcomes[slot].current[run].id for slot in touched for run in outcomes[slot].change.closed]
-    if any(not draft.works[slot].ends_empty for slot in touched):
-        receipt.version = Version(context.position)

@@ -6,7 +6,7 @@ a withdrawal, a replacement, an erasure) folds the slot again from its standing 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from graph.ports import Transaction, Window
@@ -154,7 +154,7 @@ class SlotWork:
         window = self._tx.window(self.slot, None, Interval(OPEN_START, OPEN_END), None)
         kept = [v for v in window.versions if not self.is_erased(v.value_key)]
         shows = [
-            replace(extent, entry=self._entries()[_key(extent.entry)][0])
+            extent._replace(entry=self._entries()[_key(extent.entry)][0])
             for extent in window.extents
             if not self.is_erased(extent.entry.value)
         ]
