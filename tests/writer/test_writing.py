@@ -281,6 +281,20 @@ def test_ids_of_another_tenant_are_not_found(desk: Desk) -> None:
     assert desk.values("mira", "lives_in") == ["Oslo"]
 
 
+@pytest.mark.parametrize("by", ["key", "id"])
+def test_what_is_right_may_be_an_entity_that_is_there_already(desk: Desk, by: str) -> None:
+    hired = [
+        Assert(subject=who, predicate="works_at", value={"type": "entity", "key": firm}, said=Said(valid_from="2020"))
+        for who, firm in (("jonas", "fjordwind"), ("ada", "solar"))
+    ]
+    firms = {e["key"]: e["id"] for e in desk.write(*hired)["entities"]}
+    right = {"type": "entity", by: "solar" if by == "key" else firms["solar"]}
+    wrong = {"type": "entity", "key": "fjordwind"}
+    receipt = desk.write(Replace(subject="jonas", predicate="works_at", old=wrong, at="2021-01-01", value=right))
+    assert receipt["entities"] == []
+    assert desk.values("jonas", "works_at") == [firms["solar"]]
+
+
 def test_a_clock_far_in_the_past_still_records(desk: Desk) -> None:
     desk.clock.reading = Instant(parse_instant("-0500-01-01"))
     assert desk.write(lives("Oslo", "-0600", observed_at="-0550-01-01T00:00:00Z"))["position"] > 0
