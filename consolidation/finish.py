@@ -96,7 +96,7 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
         opened=tuple(version for versions in opened.values() for version in versions),
         hidden=tuple(s for slot, o in outcomes.items() for s in _shown(context, slot, o.change.hidden)),
         shown=tuple(s for slot, o in outcomes.items() for s in _shown(context, slot, o.change.shown)),
-        support=tuple(row for work in works.values() for row in _support(tx, context, lookup, draft, work)),
+        support=tuple(_supports(tx, context, lookup, draft, works)),
         slots=tuple(work.head_after(context.position) for work in works.values() if not work.ends_empty),
     )
     _fill(context, draft, outcomes, opened)
@@ -170,16 +170,26 @@ def _endings(context: Context, draft: Draft) -> Iterator[Ending]:
             )
 
 
-def _support(tx: Transaction, context: Context, lookup: Lookup, draft: Draft, work: SlotWork) -> Iterator[Support]:
+def _supports(
+    tx: Transaction, context: Context, lookup: Lookup, draft: Draft, works: Mapping[Slot, SlotWork]
+) -> Iterator[Support]:
+    ended: dict[Slot, list[Claim]] = {}
+    for claim, _ in draft.ended.values():
+        ended.setdefault(claim.slot, []).append(claim)
+    for slot, work in works.items():
+        yield from _support(tx, context, lookup, draft, work, ended.get(slot, ()))
+
+
+def _support(
+    tx: Transaction, context: Context, lookup: Lookup, draft: Draft, work: SlotWork, ended: Sequence[Claim]
+) -> Iterator[Support]:
     """A row for each value of the slot whose claims became more or fewer."""
     gained: dict[ValueKey, list[Claim]] = {}
     for claim in work.added:
         if claim.entry.asserts and claim.entry.value is not None:
             gained.setdefault(claim.entry.value, []).append(claim)
     lost = {
-        claim.entry.value
-        for claim, _ in draft.ended.values()
-        if claim.slot == work.slot and claim.entry.value is not None and not work.is_erased(claim.entry.value)
+        claim.entry.value for claim in ended if claim.entry.value is not None and not work.is_erased(claim.entry.value)
     }
     if lost:
         told = lookup.all_claims(work.slot)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from graph.ports import Transaction, Window
-from ontology.changes import Difference, difference, gained
+from ontology.changes import Difference, difference, gained, together
 from ontology.claims import Claim
 from ontology.entries import End, Entry, Start
 from ontology.events import SlotHead
@@ -114,11 +114,13 @@ class SlotWork:
         in_order = [claim.entry for claim in self.added]
         in_order.sort(key=lambda e: e.order)
         if self.head is None:
-            return Outcome(change=gained(fold(in_order)), current={})
+            return Outcome(change=together([gained(fold(part)) for part in _apart(in_order)]), current={})
         last = self.head.last
         if self.removed or self.erased or (last is not None and in_order and in_order[0].order < last):
             return self._refolded()
-        return self._appended(in_order)
+        parts = [self._appended(part) for part in _apart(in_order)]
+        current = {run: version for part in parts for run, version in part.current.items()}
+        return Outcome(change=together([part.change for part in parts]), current=current)
 
     def head_after(self, position: int) -> SlotHead:
         """What the next writer needs to know of the slot."""
@@ -191,6 +193,19 @@ def _key(entry: Entry) -> EntryKey:
 def _plain(entry: Entry) -> bool:
     """Whether how its ends are known can be read off the version alone."""
     return not entry.asserts or (entry.start is Start.KNOWN and entry.end in (End.KNOWN, End.OPEN))
+
+
+def _apart(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """The operations of each value by themselves, where values do not compete; else all of them together.
+
+    Each part keeps its order. Cells hold every value that shows in them, so many values on one line cost much.
+    """
+    if any(entry.functional or entry.value is None for entry in entries):
+        return [list(entries)]
+    parts: dict[ValueKey | None, list[Entry]] = {}
+    for entry in entries:
+        parts.setdefault(entry.value, []).append(entry)
+    return list(parts.values())
 
 
 def _only_value(entries: Sequence[Entry]) -> ValueKey | None:
