@@ -214,16 +214,18 @@ def _fill(
     opened: Mapping[Slot, Sequence[FactVersion]],
 ) -> None:
     """Complete the receipts with what only the end can tell."""
-    claims = dict(draft.claims.values())
+    claims: dict[int, list[Claim]] = {}
+    for index, claim in draft.claims.values():
+        claims.setdefault(index, []).append(claim)
     reports = {slot: SlotReport(outcome, opened[slot]) for slot, outcome in outcomes.items()}
     by_subject: dict[EntityId, list[Slot]] = {}
     for slot in outcomes:
         by_subject.setdefault(slot.subject, []).append(slot)
     for index, receipt in enumerate(draft.receipts):
-        claim = claims.get(index)
+        own = claims.get(index)
         if receipt.result is Result.DUPLICATE:
             continue
-        if claim is None:
+        if own is None:
             slots = {draft.ended[id][0].slot for id in receipt.withdrawn if id in draft.ended}
             if receipt.subject is not None:
                 about = by_subject.get(receipt.subject.id, [])
@@ -234,11 +236,12 @@ def _fill(
             if any(not draft.works[slot].ends_empty for slot in touched):
                 receipt.version = Version(context.position)
             continue
-        report = reports[claim.slot]
         receipt.version = Version(context.position)
-        if receipt.op == "retract":
-            report.retracted(receipt, claim)
-        elif receipt.op == "replace":
-            report.replaced(receipt, claim)
-        else:
-            report.asserted(receipt, claim)
+        for claim in own:
+            report = reports[claim.slot]
+            if receipt.op == "retract":
+                report.retracted(receipt, claim)
+            elif receipt.op == "replace":
+                report.replaced(receipt, claim)
+            else:
+                report.asserted(receipt, claim)

@@ -150,10 +150,10 @@ class SlotReport:
             receipt.bounded_by = self._starts.get(ends, ())
 
     def retracted(self, receipt: ItemReceipt, claim: Claim) -> None:
-        """Fill in what a retraction closed and opened."""
+        """Add what a retraction closed and opened here; without a value it goes through all languages."""
         hole = [Extent(claim.entry, claim.entry.start_lo, claim.entry.end_hi)]
-        receipt.closed = [v.id for v in self._closed.to(hole, claim.entry.value)]
-        receipt.opened = [v.id for v in self._opened.to(hole, claim.entry.value)]
+        receipt.closed = [*receipt.closed, *(v.id for v in self._closed.to(hole, claim.entry.value))]
+        receipt.opened = [*receipt.opened, *(v.id for v in self._opened.to(hole, claim.entry.value))]
 
     def replaced(self, receipt: ItemReceipt, claim: Claim) -> None:
         """Fill in what a replacement did: all that changed in the slot, since what the wrong claims closed may open."""
