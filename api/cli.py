@@ -1,6 +1,7 @@
 """`vigencia`, the command line: it only puts the commands together, so that `--help` is quick."""
 
-from typing import Annotated
+import gc
+from typing import Annotated, Final
 
 import typer
 
@@ -12,6 +13,9 @@ from api.commands.reasons import why
 from api.commands.serving import demo, init, serve
 from api.commands.upkeep import config, doctor, ontology
 from api.commands.writing import remember
+
+GC_THRESHOLDS: Final = (50_000, 20, 50)
+"""A write makes many small objects that die together; with the default of 700 a quarter of a bulk load goes there."""
 
 app = typer.Typer(
     name="vigencia",
@@ -52,6 +56,7 @@ app.add_typer(config)
 
 def main() -> None:
     """Run the command that the arguments name; what nobody expected ends with exit code 1 and its traceback."""
+    gc.set_threshold(*GC_THRESHOLDS)
     try:
         app()
     except KeyboardInterrupt:

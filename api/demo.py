@@ -9,10 +9,9 @@ from typing import Final
 
 from api.wiring import Services
 from consolidation.items import Assert, Item, Replace, Said
-from consolidation.write import Writer
 from ontology.errors import Conflict, shown
-from ontology.instants import Instant, parse_instant
-from ontology.packs import builtin_pack, load_core
+from ontology.instants import parse_instant
+from ontology.packs import builtin_pack
 from ontology.scope import Scope
 
 IMPORTER: Final = "importer"
@@ -101,6 +100,9 @@ STORY: Final = (
     ),
 )
 
+BEFORE_THE_STORY: Final = "2026-06-01T07:00:00Z"
+"""When its vocabulary was put in place."""
+
 QUESTIONS: Final = (
     Question(words="When is Mira's passport deadline?", subject=MIRA, valid_at=None, known_at=None),
     Question(words="When was it on 2 June?", subject=MIRA, valid_at="2026-06-02", known_at=None),
@@ -125,13 +127,6 @@ QUESTIONS: Final = (
 )
 
 
-class _StoryClock:
-    """The clock on the morning of the story, when its vocabulary was put in place."""
-
-    def now(self) -> Instant:
-        return parse_instant("2026-06-01T07:00:00Z")
-
-
 def is_empty(services: Services, scope: Scope) -> bool:
     """Whether nothing was ever recorded for the tenant."""
     with services.store.read(scope) as reader:
@@ -145,8 +140,7 @@ def seed(services: Services, scope: Scope) -> bool:
     """
     if not is_empty(services, scope):
         return False
-    then = Writer(store=services.store, clock=_StoryClock(), randomness=services.randomness, core=load_core())
-    then.put_schema(scope, IMPORTER, builtin_pack("demo"))
+    services.writer.put_schema(scope, IMPORTER, builtin_pack("demo"), recorded_at=parse_instant(BEFORE_THE_STORY))
     for chapter in STORY:
         services.writer.write(scope, IMPORTER, chapter.items, recorded_at=parse_instant(chapter.recorded_at))
     return True

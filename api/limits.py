@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Final, NoReturn
 
 from ontology.errors import Incorrect, TooLarge, Unsupported, Violation, pointer, shown
@@ -113,6 +114,9 @@ def _float(digits: str) -> float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
         raise _wrong("", "out_of_range", f"the number {shown(digits)} is beyond a double; give it as a string")
+    if Decimal(digits) != Decimal(repr(number)):
+        detail = f"the number {shown(digits)} is finer than a double; give it as a string to keep its digits"
+        raise _wrong("", "too_precise", detail)
     return number
 
 

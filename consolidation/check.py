@@ -12,7 +12,7 @@ from consolidation.items import Absent, Assert, Erase, Item, Replace, Retract, R
 from ontology.canonical import canonical_label
 from ontology.claims import Source
 from ontology.entries import Stated, assertion, retraction
-from ontology.errors import Incorrect, TooLarge, Violation, shown
+from ontology.errors import Incorrect, Refused, TooLarge, Violation, shown
 from ontology.facts import Version
 from ontology.ids import CLAIM, FACT, EpisodeId, FactId, locate
 from ontology.instants import OPEN_END, Instant, Semantics, check_zone, parse_bound, parse_instant
@@ -219,6 +219,11 @@ def functional(predicate: Predicate) -> bool:
 
 
 def _predicate(schema: Schema, name: str) -> Predicate:
+    """The predicate of this name; one that is only an inverse is for reading, or a fact could be told in two ways."""
+    if name not in schema.predicates and (direct := schema.inverse_of(name)) is not None:
+        turned = shown(direct)
+        detail = f"{shown(name)} reads {turned} from value to subject; say it with {turned}, the other way round"
+        raise Refused(detail, violations=(Violation(pointer="/predicate", code="inverse_predicate", detail=detail),))
     try:
         return schema.predicate(name)
     except Incorrect as exc:

@@ -96,7 +96,7 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
         opened=tuple(version for versions in opened.values() for version in versions),
         hidden=tuple(s for slot, o in outcomes.items() for s in _shown(context, slot, o.change.hidden)),
         shown=tuple(s for slot, o in outcomes.items() for s in _shown(context, slot, o.change.shown)),
-        support=tuple(row for work in works.values() for row in _support(tx, context, lookup, draft, work)),
+        support=tuple(_supports(tx, context, lookup, draft, works)),
         slots=tuple(work.head_after(context.position) for work in works.values() if not work.ends_empty),
     )
     _fill(context, draft, outcomes, opened)
@@ -170,16 +170,26 @@ def _endings(context: Context, draft: Draft) -> Iterator[Ending]:
             )
 
 
-def _support(tx: Transaction, context: Context, lookup: Lookup, draft: Draft, work: SlotWork) -> Iterator[Support]:
+def _supports(
+    tx: Transaction, context: Context, lookup: Lookup, draft: Draft, works: Mapping[Slot, SlotWork]
+) -> Iterator[Support]:
+    ended: dict[Slot, list[Claim]] = {}
+    for claim, _ in draft.ended.values():
+        ended.setdefault(claim.slot, []).append(claim)
+    for slot, work in works.items():
+        yield from _support(tx, context, lookup, draft, work, ended.get(slot, ()))
+
+
+def _support(
+    tx: Transaction, context: Context, lookup: Lookup, draft: Draft, work: SlotWork, ended: Sequence[Claim]
+) -> Iterator[Support]:
     """A row for each value of the slot whose claims became more or fewer."""
     gained: dict[ValueKey, list[Claim]] = {}
     for claim in work.added:
         if claim.entry.asserts and claim.entry.value is not None:
             gained.setdefault(claim.entry.value, []).append(claim)
     lost = {
-        claim.entry.value
-        for claim, _ in draft.ended.values()
-        if claim.slot == work.slot and claim.entry.value is not None and not work.is_erased(claim.entry.value)
+        claim.entry.value for claim in ended if claim.entry.value is not None and not work.is_erased(claim.entry.value)
     }
     if lost:
         told = lookup.all_claims(work.slot)
@@ -204,40 +214,34 @@ def _fill(
     opened: Mapping[Slot, Sequence[FactVersion]],
 ) -> None:
     """Complete the receipts with what only the end can tell."""
-    asserted = {index: claim for index, claim in draft.claims.values() if claim.entry.asserts}
-    reports: dict[Slot, SlotReport] = {}
+    claims: dict[int, list[Claim]] = {}
+    for index, claim in draft.claims.values():
+        claims.setdefault(index, []).append(claim)
+    reports = {slot: SlotReport(outcome, opened[slot]) for slot, outcome in outcomes.items()}
+    by_subject: dict[EntityId, list[Slot]] = {}
+    for slot in outcomes:
+        by_subject.setdefault(slot.subject, []).append(slot)
     for index, receipt in enumerate(draft.receipts):
-        claim = asserted.get(index)
+        own = claims.get(index)
         if receipt.result is Result.DUPLICATE:
             continue
-        if claim is None:
-            _fill_affected(context, draft, receipt, outcomes, opened)
+        if own is None:
+            slots = {draft.ended[id][0].slot for id in receipt.withdrawn if id in draft.ended}
+            if receipt.subject is not None:
+                about = by_subject.get(receipt.subject.id, [])
+                slots.update(slot for slot in about if receipt.predicate in (None, slot.predicate))
+            touched = sorted(slots, key=lambda slot: (slot.subject, slot.predicate, slot.language))
+            receipt.opened = [id for slot in touched for id in reports[slot].opened]
+            receipt.closed = [id for slot in touched for id in reports[slot].closed]
+            if any(not draft.works[slot].ends_empty for slot in touched):
+                receipt.version = Version(context.position)
             continue
-        report = reports.get(claim.slot)
-        if report is None:
-            report = reports[claim.slot] = SlotReport(outcomes[claim.slot], opened[claim.slot])
         receipt.version = Version(context.position)
-        if receipt.op == "replace":
-            report.replaced(receipt, claim)
-        else:
-            report.asserted(receipt, claim)
-
-
-def _fill_affected(
-    context: Context,
-    draft: Draft,
-    receipt: ItemReceipt,
-    outcomes: Mapping[Slot, Outcome],
-    opened: Mapping[Slot, Sequence[FactVersion]],
-) -> None:
-    """What a retraction, withdrawal or erasure closed and opened: all that changed in the slots it touched."""
-    withdrawn = set(receipt.withdrawn)
-    slots = {claim.slot for claim, _ in draft.ended.values() if claim.id in withdrawn}
-    if receipt.subject is not None:
-        about = receipt.subject.id
-        slots |= {s for s in outcomes if s.subject == about and receipt.predicate in (None, s.predicate)}
-    touched = [slot for slot in outcomes if slot in slots]
-    receipt.opened = [version.id for slot in touched for version in opened[slot]]
-    receipt.closed = [outcomes[slot].current[run].id for slot in touched for run in outcomes[slot].change.closed]
-    if any(not draft.works[slot].ends_empty for slot in touched):
-        receipt.version = Version(context.position)
+        for claim in own:
+            report = reports[claim.slot]
+            if receipt.op == "retract":
+                report.retracted(receipt, claim)
+            elif receipt.op == "replace":
+                report.replaced(receipt, claim)
+            else:
+                report.asserted(receipt, claim)

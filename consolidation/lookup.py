@@ -60,6 +60,7 @@ class Lookup:
         self._by_key = tx.entities_by_key(sorted(keys)) if keys else {}
         self._by_id = tx.entities_by_id(sorted(ids)) if ids else {}
         self._by_id |= {entity.id: entity for entity in self._by_key.values()}
+        self._fetched = keys | ids
         named = {t.episode for t in map(_telling, items) if t is not None and t.episode is not None}
         self._episodes = tx.episodes(sorted(named)) if named else {}
         self._heads = tx.slot_heads(sorted(self._slots(items), key=_slot_order)) if self._by_id else {}
@@ -70,6 +71,7 @@ class Lookup:
 
         Where the schema is strict, only an item that `declares` its type may.
         """
+        self._fetch(mention)
         if mention.id is not None:
             known = self._by_id.get(mention.id)
             if known is None:
@@ -160,6 +162,19 @@ class Lookup:
                 types = frozenset(fact.version.value.text for fact in facts)
             self._types[entity.id] = types
         return self._types[entity.id]
+
+    def _fetch(self, mention: EntityMention) -> None:
+        """Look for what no item named at the start, such as the new value of a replacement."""
+        name = mention.key or mention.id
+        if name is None or name in self._fetched or name in self._by_id:
+            return
+        self._fetched.add(name)
+        if mention.key is not None:
+            found = self._tx.entities_by_key([mention.key])
+            self._by_key |= found
+            self._by_id |= {entity.id: entity for entity in found.values()}
+        elif mention.id is not None:
+            self._by_id |= self._tx.entities_by_id([mention.id])
 
     def _slots(self, items: Sequence[Checked]) -> Iterable[Slot]:
         for item in items:

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import accumulate
 from typing import Final
 
@@ -146,19 +147,36 @@ class SlotReport:
         else:
             receipt.result = Result.BOUNDED if bounded else Result.CREATED
         if bounded:
-            receipt.bounded_by = self._starts().get(ends, ())
+            receipt.bounded_by = self._starts.get(ends, ())
+
+    def retracted(self, receipt: ItemReceipt, claim: Claim) -> None:
+        """Add what a retraction closed and opened here; without a value it goes through all languages."""
+        hole = [Extent(claim.entry, claim.entry.start_lo, claim.entry.end_hi)]
+        receipt.closed = [*receipt.closed, *(v.id for v in self._closed.to(hole, claim.entry.value))]
+        receipt.opened = [*receipt.opened, *(v.id for v in self._opened.to(hole, claim.entry.value))]
 
     def replaced(self, receipt: ItemReceipt, claim: Claim) -> None:
         """Fill in what a replacement did: all that changed in the slot, since what the wrong claims closed may open."""
         self.asserted(receipt, claim)
-        all_closed = [v.id for v in self._closed.all]
+        near = set(receipt.closed)
         receipt.result = Result.REPLACED
-        receipt.also_rested = [id for id in all_closed if id not in receipt.closed]
-        receipt.closed, receipt.opened = all_closed, [v.id for v in self._opened.all]
+        receipt.also_rested = [id for id in self.closed if id not in near]
+        receipt.closed, receipt.opened = self.closed, self.opened
 
+    @cached_property
+    def closed(self) -> list[FactId]:
+        """All versions of the slot that closed."""
+        return [version.id for version in self._closed.all]
+
+    @cached_property
+    def opened(self) -> list[FactId]:
+        """All versions of the slot that opened."""
+        return [version.id for version in self._opened.all]
+
+    @cached_property
     def _starts(self) -> dict[Instant, list[FactId]]:
         """The facts that are believed now, by their start."""
-        gone = {version.id for version in self._closed.all}
+        gone = set(self.closed)
         starts: dict[Instant, list[FactId]] = {}
         for version in (*self._current, *self._opened.all):
             if version.id not in gone:

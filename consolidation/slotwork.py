@@ -6,20 +6,20 @@ a withdrawal, a replacement, an erasure) folds the slot again from its standing 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from graph.ports import Transaction, Window
-from ontology.changes import Difference, difference, gained
+from ontology.changes import Difference, difference, gained, together
 from ontology.claims import Claim
 from ontology.entries import End, Entry, Start
 from ontology.events import SlotHead
 from ontology.facts import FactVersion, Slot, Version
-from ontology.fold import apply, fold, resting_on
+from ontology.fold import apart, apply, compete, fold, resting_on
 from ontology.ids import ClaimId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
-from ontology.line import Beyond, Line, Run
+from ontology.line import Beyond, Extent, Line, Run
 from ontology.values import Value, ValueKey
 
 MARGINS: Final = (2, 8, 64, None)
@@ -95,7 +95,8 @@ class SlotWork:
 
     def resting_on(self, value: ValueKey, at: Instant) -> list[Entry]:
         """The claims on which the period of a value around an instant rests, this transaction's included."""
-        return resting_on(fold(self._standing()), value, at)
+        part = next((part for part in apart(self._standing()) if any(e.value == value for e in part)), [])
+        return resting_on(fold(part), value, at)
 
     def value_of(self, key: ValueKey) -> Value:
         """The value behind a key that an operation of the slot has."""
@@ -114,11 +115,14 @@ class SlotWork:
         in_order = [claim.entry for claim in self.added]
         in_order.sort(key=lambda e: e.order)
         if self.head is None:
-            return Outcome(change=gained(fold(in_order)), current={})
+            return Outcome(change=together([gained(fold(part)) for part in apart(in_order)]), current={})
         last = self.head.last
         if self.removed or self.erased or (last is not None and in_order and in_order[0].order < last):
             return self._refolded()
-        return self._appended(in_order)
+        to_all = any(entry.value is None for entry in in_order)
+        parts = [self._appended(part) for part in ([in_order] if to_all else apart(in_order))]
+        current = {run: version for part in parts for run, version in part.current.items()}
+        return Outcome(change=together([part.change for part in parts]), current=current)
 
     def head_after(self, position: int) -> SlotHead:
         """What the next writer needs to know of the slot."""
@@ -153,13 +157,18 @@ class SlotWork:
     def _refolded(self) -> Outcome:
         window = self._tx.window(self.slot, None, Interval(OPEN_START, OPEN_END), None)
         kept = [v for v in window.versions if not self.is_erased(v.value_key)]
+        runs = [_run(version) for version in kept]
         shows = [
-            replace(extent, entry=self._entries()[_key(extent.entry)][0])
+            extent._replace(entry=self._entries()[_key(extent.entry)][0])
             for extent in window.extents
             if not self.is_erased(extent.entry.value)
         ]
-        before = Line.of((OPEN_START, OPEN_END), map(_run, kept), shows)
-        return Outcome(change=difference(before, fold(self._standing())), current=_by_run(kept))
+        standing = self._standing()
+        if compete(standing):
+            change = difference(Line.of((OPEN_START, OPEN_END), runs, shows), fold(standing))
+        else:
+            change = together(_refolded_apart(runs, shows, standing))
+        return Outcome(change=change, current=_by_run(kept))
 
     def _standing(self) -> list[Entry]:
         stored = [entry for key, (entry, _) in self._entries().items() if key not in self.removed]
@@ -170,6 +179,22 @@ class SlotWork:
             rows = [] if self.head is None else self._tx.entries(self.slot)
             self._stored = {_key(entry): (entry, id) for entry, id in rows}
         return self._stored
+
+
+def _refolded_apart(runs: Sequence[Run], shows: Sequence[Extent], standing: Sequence[Entry]) -> list[Difference]:
+    """The difference for each value by itself, between what is stored and what its operations make."""
+    stored: dict[ValueKey | None, tuple[list[Run], list[Extent]]] = {}
+    for run in runs:
+        stored.setdefault(run.value, ([], []))[0].append(run)
+    for extent in shows:
+        stored[extent.entry.value][1].append(extent)
+    told: dict[ValueKey | None, list[Entry]] = {
+        next(entry.value for entry in part if entry.value is not None): part for part in apart(standing)
+    }
+    return [
+        difference(Line.of((OPEN_START, OPEN_END), *stored.get(value, ((), ()))), fold(told.get(value, ())))
+        for value in stored.keys() | told.keys()
+    ]
 
 
 def _line(window: Window) -> Line:

@@ -11,7 +11,7 @@ import orjson
 from consolidation.check import check
 from consolidation.conflicts import conflicts_of
 from consolidation.finish import Finished
-from consolidation.items import Item
+from consolidation.items import Absent, Item
 from consolidation.lookup import Context
 from consolidation.receipts import kept, restored
 from consolidation.transact import Transact
@@ -70,7 +70,7 @@ class Writer:
         Raises `Incorrect` and its kinds with a violation per thing that is wrong, `KeyReused`, `VersionChanged`,
         `NotFound`, `Busy`, `Unavailable`; nothing is written then.
         """
-        request = b"" if key is None else _digest(key, items)
+        request = b"" if key is None else _digest(key, scope, items, recorded_at)
         schema, seeded = self._schema(scope)
         checked = check(items, schema, items_max=self._items_max)
         try:
@@ -111,11 +111,12 @@ class Writer:
         *,
         dry_run: bool = False,
         expected: Collection[int] | None = None,
+        recorded_at: Instant | None = None,
     ) -> dict[str, JSON]:
         """Add a pack to the tenant's schema. What is stored keeps its past; conflicts are told, not rewritten.
 
         `expected` are the versions of the schema on which the author may have decided; `VersionChanged` if it has
-        another now.
+        another now. `recorded_at` is for privileged importers, who bring the words before a past that uses them.
 
         Gives the version, what changed, and for each predicate that becomes functional the slots in which several
         values are certain at one instant. Raises `Incorrect` with a violation per thing that is wrong.
@@ -130,7 +131,7 @@ class Writer:
             merged = merge(schema, pack)
             position = tx.head.position
             if merged.schema.version != tx.head.schema_version and not dry_run:
-                context = self._context(tx.head, principal, merged.schema, None)
+                context = self._context(tx.head, principal, merged.schema, recorded_at)
                 position = context.position
                 tx.apply(journal.commit(_schema_change(context), tx.head, salts=self._salt), ledger=context.ledger)
         functional = [c.predicate for c in merged.changes if c.field == "cardinality" and c.after == "functional"]
@@ -191,15 +192,24 @@ def _imported(recorded_at: Instant, head: Head, clock: Instant) -> Instant:
     raise Incorrect(detail, violations=(Violation(pointer="/recorded_at", code=code, detail=detail),))
 
 
-def _digest(key: str, items: Sequence[Item]) -> bytes:
+def _digest(key: str, scope: Scope, items: Sequence[Item], recorded_at: Instant | None) -> bytes:
+    """What tells one request from another: where it writes, what, and as of when."""
     if not 1 <= len(key) <= KEY_CHARS_MAX or not key.isprintable():
         detail = f"the idempotency key {shown(key)} is not 1 to {KEY_CHARS_MAX} printable characters"
         raise Incorrect(detail, violations=(Violation(pointer="", code="bad_name", detail=detail),))
     try:
-        body = orjson.dumps([[type(item).__name__, item] for item in items], default=repr, option=orjson.OPT_SORT_KEYS)
+        told = [[type(item).__name__, item] for item in items]
+        body = orjson.dumps([scope, recorded_at, told], default=_absent, option=orjson.OPT_SORT_KEYS)
     except TypeError:  # what JSON cannot carry is refused by `check`
-        body = repr(items).encode("utf-8", "backslashreplace")
+        body = repr((scope, recorded_at, items)).encode("utf-8", "backslashreplace")
     return hashlib.sha256(body).digest()
+
+
+def _absent(given: object) -> list[object]:
+    """How an absent value is told from every value: a list is none."""
+    if not isinstance(given, Absent):
+        raise TypeError(f"{type(given).__name__} is no JSON")
+    return []
 
 
 def _replay(answered: Answered, request: bytes, key: str) -> Written:

@@ -1,5 +1,6 @@
 """What an operation changes in the belief of a slot: the runs and extents that close and open."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ontology.instants import OPEN_END, OPEN_START
@@ -40,6 +41,18 @@ def difference(before: Line, after: Line) -> Difference:
         if OPEN_START < piece.valid_from == start or piece.valid_to == end < OPEN_END:
             raise Beyond
     return change
+
+
+def together(parts: Sequence[Difference]) -> Difference:
+    """The difference that parts make which do not meet, such as those of values that do not compete."""
+    if len(parts) == 1:
+        return parts[0]
+    return Difference(
+        closed=sorted(run for part in parts for run in part.closed),
+        opened=sorted(run for part in parts for run in part.opened),
+        hidden=sorted((extent for part in parts for extent in part.hidden), key=_order),
+        shown=sorted((extent for part in parts for extent in part.shown), key=_order),
+    )
 
 
 def _order(extent: Extent) -> tuple[int, int, int, int]:

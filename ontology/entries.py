@@ -159,6 +159,6 @@ def _bound(stated: Stated, text: str, side: str) -> Granule:
 def _refused(stated: Stated, *, empty: bool, ended_before_said: bool) -> Refused:
     code = "empty_interval" if empty else "inverted_interval"
     end = "the time it was said" if ended_before_said else f"valid_to {shown(stated.valid_to)}"
-    relation = "equals" if empty else "is before"
+    relation = "leaves nothing after" if empty else "is before"
     detail = f"{end} {relation} valid_from {shown(stated.valid_from)}; the end must lie after the start"
     return Refused(detail, violations=(Violation(pointer="/valid_to", code=code, detail=detail),))

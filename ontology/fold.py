@@ -20,6 +20,29 @@ def fold(entries: Iterable[Entry]) -> Line:
     return line
 
 
+def compete(entries: Iterable[Entry]) -> bool:
+    """Whether the values that the operations assert compete for one place."""
+    return any(entry.functional and entry.asserts for entry in entries)
+
+
+def apart(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """The operations of each value by themselves, in their order, where values do not compete; else all together.
+
+    A retraction of every value stands in each part. Cells hold every value that shows in them, so folding many
+    values on one line costs the square of what folding them apart does.
+    """
+    if compete(entries):
+        return [list(entries)]
+    parts: dict[ValueKey | None, list[Entry]] = {entry.value: [] for entry in entries if entry.value is not None}
+    for entry in entries:
+        if entry.value is None:
+            for part in parts.values():
+                part.append(entry)
+        else:
+            parts[entry.value].append(entry)
+    return list(parts.values())
+
+
 def apply(line: Line, entry: Entry) -> None:
     """Write one operation onto the line of the operations before it.
 
@@ -222,10 +245,8 @@ def _next_known_start(line: Line, entry: Entry) -> tuple[Instant, Instant]:
     end_lo = end_hi = OPEN_END
     after_start = entry.start_hi
     for start, after, cell in line.cells(after_start):
-        for value, (certain, seen) in cell.items():
+        for value, (certain, seen) in _competing(cell, entry):
             same = value == entry.value
-            if not (entry.functional or same):
-                continue
             for claim in seen:
                 if claim.start_hi > after_start and certain and (same or claim.start_lo > after_start):
                     begins = max(start, claim.start_hi)
@@ -236,6 +257,14 @@ def _next_known_start(line: Line, entry: Entry) -> tuple[Instant, Instant]:
         if end_hi < after:
             break
     return min(end_lo, end_hi), end_hi
+
+
+def _competing(cell: Cell, entry: Entry) -> Iterable[tuple[ValueKey, Held]]:
+    """What of a cell bears on an assertion: all values where one may hold, else its own."""
+    if entry.functional:
+        return cell.items()
+    value = _value(entry)
+    return ((value, cell[value]),) if value in cell else ()
 
 
 def _run_end(line: Line, value: ValueKey, start: Instant, limit: Instant) -> Instant:

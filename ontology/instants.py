@@ -212,9 +212,15 @@ def _next_midnight(year: int, month: int, day: int, zone: str) -> Instant:
     return _midnight(*civil_from_days(days_from_civil(year, month, day) + 1), zone)
 
 
+OF_THE_MACHINE: Final = ("localtime", "posixrules")
+"""Files beside the zones that name none: what they hold differs from one machine to the next."""
+
+
 @lru_cache(maxsize=512)
 def _zone(name: str) -> ZoneInfo:
     try:
+        if name in OF_THE_MACHINE or name.startswith(("posix/", "right/")):
+            raise ValueError(name)
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
         raise _incorrect("unknown_zone", f"no time zone {shown(name)}; name one such as 'Europe/Madrid'") from exc

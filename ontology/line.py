@@ -6,7 +6,6 @@ that was computed on a window is either right or not computed.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ontology.entries import Entry
@@ -29,8 +28,7 @@ class Held(NamedTuple):
 Cell = dict[ValueKey, Held]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Run:
+class Run(NamedTuple):
     """A maximal stretch of valid time over which one value is held with one certainty."""
 
     valid_from: Instant
@@ -39,8 +37,7 @@ class Run:
     certain: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(NamedTuple):
     """A stretch, inside one run, over which a claim shows."""
 
     entry: Entry

@@ -10,7 +10,7 @@ from itertools import groupby
 
 from ontology.changes import Difference, difference
 from ontology.entries import Entry
-from ontology.fold import apply, fold
+from ontology.fold import apart, apply, fold
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.line import Beyond, Line, Run
 
@@ -35,6 +35,13 @@ class Rectangle:
 
 def rectangles(operations: Sequence[Folded]) -> list[Rectangle]:
     """Every rectangle of a slot that these operations make, in order."""
+    folded = {op.entry: op for op in operations}
+    return sorted(
+        rectangle for part in apart([*folded]) for rectangle in _rectangles([folded[entry] for entry in part])
+    )
+
+
+def _rectangles(operations: Sequence[Folded]) -> list[Rectangle]:
     coming = [(op.recorded_from, op, True) for op in operations]
     going = [(op.recorded_to, op, False) for op in operations if op.recorded_to != OPEN_END]
     standing: dict[Entry, None] = {}
@@ -52,7 +59,7 @@ def rectangles(operations: Sequence[Folded]) -> list[Rectangle]:
             if since < now:
                 closed.append(Rectangle(run, since, now))
         believed |= dict.fromkeys(change.opened, now)
-    return sorted(closed + [Rectangle(run, since, OPEN_END) for run, since in believed.items()])
+    return closed + [Rectangle(run, since, OPEN_END) for run, since in believed.items()]
 
 
 def _step(

@@ -103,6 +103,10 @@ def init(
     pack: Annotated[
         list[str] | None, typer.Option("--pack", help="A pack to add: a YAML file, or demo. May stand several times.")
     ] = None,
+    recorded_at: Annotated[
+        str | None,
+        typer.Option(help="When the packs were recorded, for a past that `load --as-recorded` brings after them."),
+    ] = None,
     tenant: options.Tenant = None,
     store: options.Store = None,
     as_json: options.AsJson = False,
@@ -119,14 +123,17 @@ def init(
         from api.commands.upkeep import read_any_pack
         from api.settings import read_settings
         from api.wiring import services
+        from ontology.instants import Instant, parse_instant
         from ontology.scope import scope_of
 
         settings = read_settings(store=store, tenant=tenant)
         scope = scope_of(settings.tenant)
         packs = [read_any_pack(name) for name in pack or []]
+        recorded = None if recorded_at is None else parse_instant(recorded_at)
         with services(settings) as opened:
             for each in packs:
-                opened.writer.put_schema(scope, PRINCIPAL, each)
+                opened.writer.put_schema(scope, PRINCIPAL, each, recorded_at=recorded)
+                recorded = None if recorded is None else Instant(recorded + 1)
             schema = opened.writer.schema(scope)
         if as_json:
             out.document({"store": settings.store, "tenant": settings.tenant, "schema_version": schema.version})

@@ -11,7 +11,7 @@ from api.routes.reading import subject_of
 from api.wire.rendering import Names
 from graph.ports import Reader
 from ontology.claims import Entity
-from ontology.errors import Incorrect, Violation
+from ontology.errors import Incorrect, Violation, shown
 from ontology.ids import EntityId
 from ontology.schema import Predicate
 from ontology.values import EntityMention, Value, ValueKey, ValueType, entity_value, parse_value, value_key
@@ -80,8 +80,17 @@ def of_subject(call: Call, reader: Reader, subject: Entity | None, predicate: st
 
 
 def predicate_of(call: Call, reader: Reader, name: str | None) -> str | None:
-    """A predicate as it is written in the schema; raises as `Schema.predicate` does."""
-    return None if name is None else call.schemas.predicate(reader, name).name
+    """A predicate as it is written in the schema, for questions that go from subject to value.
+
+    Raises as `Schema.predicate` does, and `Incorrect` for one that is only an inverse.
+    """
+    if name is None:
+        return None
+    direct = call.schemas.read_from_value(reader, name)
+    if direct is not None:
+        detail = f"{shown(name)} reads {shown(direct)} from value to subject; ask for {shown(direct)} of its subjects"
+        raise _wrong("/predicate", "inverse_predicate", detail)
+    return call.schemas.predicate(reader, name).name
 
 
 def value_of(reader: Reader, predicate: Predicate | None, text: str) -> tuple[ValueKey, Names] | None:

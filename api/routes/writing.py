@@ -62,7 +62,7 @@ def expect(call: Call, reader: Reader, slot: Slot, stated: Version | None) -> Ve
     """The version of a slot that the caller of a correction has seen, which the writer then compares.
 
     It is that of `If-Match`, or `stated` in the body. Raises `PreconditionRequired` where the caller says neither,
-    `VersionChanged` with the current state where no tag is that of the present version.
+    `VersionChanged` with the current state where no tag, or not what is stated, is that of the present version.
     """
     tags = call.if_match()
     if tags is None:
@@ -70,7 +70,7 @@ def expect(call: Call, reader: Reader, slot: Slot, stated: Version | None) -> Ve
             raise PreconditionRequired("which version is meant? send the ETag of what you have read as 'If-Match'")
         return stated
     version = version_of(reader, slot)
-    if version_tag(version) not in tags:
+    if version_tag(version) not in tags or stated not in (None, version):
         raise VersionChanged(
             f"the slot of {slot.predicate!r} is at version {version}; it has changed since it was read",
             members=current(call, reader, slot.subject, slot.predicate, version),

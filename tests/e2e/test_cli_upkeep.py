@@ -44,6 +44,18 @@ def test_init_makes_the_store_and_adds_packs_once(vigencia: CommandLine) -> None
     assert vigencia("state", "mary", "--json").document["items"][0]["value"]["type"] == "entity"
 
 
+def test_a_past_can_be_loaded_under_words_that_are_put_before_it(vigencia: CommandLine) -> None:
+    assert vigencia("init", "--pack", "demo", "--recorded-at", "2001-01-01").code == 0
+    lines = [
+        f'{{"subject": "ada", "predicate": "lives_in", "value": "{place}", "valid_from": "{year}",'
+        f' "recorded_at": "{year}-02-01"}}'
+        for place, year in (("oslo", "2002"), ("riga", "2004"))
+    ]
+    assert vigencia("load", "--as-recorded", "-", stdin="\n".join(lines) + "\n").code == 0
+    assert [row[2] for row in vigencia("state", "ada", "lives_in").rows] == ["riga"]
+    assert vigencia("init", "--pack", "demo", "--recorded-at", "1999-01-01").code == 0  # nothing new: nothing recorded
+
+
 def test_a_pack_is_checked_and_nothing_is_written(vigencia: CommandLine) -> None:
     (vigencia.folder / "travel.yaml").write_text(PACK)
     done = vigencia("ontology", "check", "travel.yaml")

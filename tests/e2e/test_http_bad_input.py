@@ -107,6 +107,8 @@ def test_a_batch_has_a_size(api: Api, items: int) -> None:
         (b'{"items": [{"op": "assert", "value": NaN}]}', 400, "unreadable_json"),
         (b'{"items": [{"op": "assert", "value": -Infinity}]}', 400, "unreadable_json"),
         (b'{"items": [{"op": "assert", "value": 1e999}]}', 400, "out_of_range"),
+        (b'{"items": [{"op": "assert", "value": 12345678901234567890.5}]}', 400, "too_precise"),
+        (b'{"items": [{"op": "assert", "value": 1e-400}]}', 400, "too_precise"),
         (b'{"items": [{"op": "assert", "value": %s}]}' % (b"9" * 5_000), 400, "out_of_range"),
         (b'{"items": [{"op": "assert", "value": "\\ud800"}]}', 400, "lone_surrogate"),
         (b'{"items": [{"\\ud800": 1}]}', 400, "lone_surrogate"),
@@ -247,3 +249,16 @@ def test_a_defect_is_told_without_its_content(api: Api, caplog: pytest.LogCaptur
     assert "secret" not in json.dumps(refused)
     assert "trace-me" in caplog.text
     assert "RuntimeError" in caplog.text
+
+
+@pytest.mark.parametrize("path", ["audit", "belief", "believed", "claims", "log"])
+def test_an_inverse_is_not_answered_with_silence(api: Api, path: str) -> None:
+    stretch = "&known_from=2000-01-01&known_to=2000-01-02" if path in ("believed", "log") else ""
+    moment = "&valid_at=2026-01-01" if path == "belief" else ""
+    api.client.put(
+        "/v1/ontology", json={"pack": "p", "predicates": {"city": {"datatype": "entity", "inverse": "dwellers"}}}
+    )
+
+    response = api.client.get(f"/v1/{path}?subject=rome&predicate=dwellers{stretch}{moment}")
+
+    assert codes(problem(response, 400, "invalid-request")) == [("/predicate", "inverse_predicate")]

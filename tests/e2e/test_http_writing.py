@@ -155,6 +155,16 @@ def test_expected_version_in_the_body_stands_for_if_match(rented: Api) -> None:
     assert rented.values("/v1/state", subject="mira") == []
 
 
+def test_expected_version_in_the_body_counts_beside_if_match_too(rented: Api) -> None:
+    shown = rent(rented)
+    path = f"/v1/facts/{shown['id']}"
+    other = {"expected_version": shown["version"] + 1}
+
+    problem(rented.post(f"{path}/retract", other, If_Match=etag_of(rented, path)), 412, "version-changed")
+
+    assert rented.values("/v1/state", subject="mira") != []
+
+
 def test_a_fact_that_is_no_longer_believed_cannot_be_corrected(rented: Api) -> None:
     path = f"/v1/facts/{rent(rented)['id']}"
     rented.write({**RENT, "value": 950, "valid_from": "2026-05-01"})

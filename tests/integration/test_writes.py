@@ -4,6 +4,7 @@ import threading
 import unicodedata
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,14 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consolidation.items import Assert, Item, Said
+from consolidation.items import ABSENT, Assert, Item, Retract, Said
 from graph.ledger import ledger_hash
 from ontology.errors import KeyReused, VersionChanged
 from ontology.facts import Version
 from ontology.fold import fold
-from ontology.instants import OPEN_END, OPEN_START, Instant, parse_instant
+from ontology.instants import DAY, OPEN_END, OPEN_START, Instant, parse_instant
 from ontology.intervals import Interval
 from ontology.line import Extent, Run
+from ontology.scope import Namespace, Purpose
 from tests.integration.store_world import StoreWorld
 from tests.integration.test_histories import clock_of, examples, long_history
 from tests.oracles.embedded import PRINCIPAL, Embedded, EmbeddedMemory
@@ -121,6 +123,30 @@ def test_a_key_belongs_to_its_principal_and_its_request(engine: Embedded) -> Non
     again = engine.writer.write(memory.scope, PRINCIPAL, one, key="k")
     assert (first.replayed, somebody.replayed, again.replayed) == (False, False, True)
     assert again.receipt == first.receipt
+
+
+def test_a_key_does_not_stand_for_the_same_items_elsewhere_or_as_of_another_time(engine: Embedded) -> None:
+    """What was accepted is stored: the answer of one request is never given to another."""
+    memory = engine.fresh()
+    scope, items = memory.scope, [Assert(subject="box", predicate="holds", value="one")]
+    engine.clock.reading = parse_instant("2026-01-02")
+    first = Instant(engine.clock.reading - DAY)
+    engine.writer.write(scope, PRINCIPAL, items, key="k", recorded_at=first)
+    for other in (replace(scope, namespace=Namespace("other")), replace(scope, purpose=Purpose("other"))):
+        with pytest.raises(KeyReused):
+            engine.writer.write(other, PRINCIPAL, items, key="k", recorded_at=first)
+    for recorded_at in (None, Instant(first + 1)):
+        with pytest.raises(KeyReused):
+            engine.writer.write(scope, PRINCIPAL, items, key="k", recorded_at=recorded_at)
+
+
+def test_a_key_tells_a_value_that_is_absent_from_one_that_reads_so(engine: Embedded) -> None:
+    memory = engine.fresh()
+    everything: Item = Retract(subject="box", predicate="holds")
+    one: Item = Retract(subject="box", predicate="holds", value=repr(ABSENT))
+    engine.writer.write(memory.scope, PRINCIPAL, [everything], key="k")
+    with pytest.raises(KeyReused):
+        engine.writer.write(memory.scope, PRINCIPAL, [one], key="k")
 
 
 @examples

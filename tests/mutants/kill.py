@@ -58,6 +58,8 @@ def check_history(seed: int) -> None:
             assert world.shown(key, row) == model.shown(key, row), where
             at = row.valid_to - 1
             assert world.resting(key, row.value, at) == model.resting(key, row.value, at), where
+        folded = sorted(row[1:3] + row[4:] for row in world.folded(key))
+        assert folded == sorted(row[1:3] + row[4:] for row in model.visible(key)), where
         for value in "xyz":
             assert world.evidence(key, value) == model.evidence(key, value), where
 

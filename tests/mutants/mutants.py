@@ -83,8 +83,18 @@ MUTANTS: Final = [
         ),
         (
             "multi-valued starts mixed",
-            "            if not (entry.functional or same):\n                continue",
-            "            pass",
+            "    if entry.functional:\n        return cell.items()",
+            "    if True:\n        return cell.items()",
+        ),
+        (
+            "values that compete folded apart",
+            "    return any(entry.functional and entry.asserts for entry in entries)",
+            "    return False",
+        ),
+        (
+            "a retraction of every value that a value by itself does not hear",
+            "                part.append(entry)",
+            "                pass",
         ),
         (
             "an open end that ignores witnesses",

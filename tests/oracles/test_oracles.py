@@ -63,11 +63,10 @@ def test_every_answer_over_http_is_as_expected(path: Path) -> None:
     assert str(outcome) == f"{cases},{ops}, {asked} queries"
 
 
-@pytest.mark.parametrize("zone", ["Asia/Tokyo", "Pacific/Midway"])
-def test_the_zone_of_the_process_changes_no_answer(path: Path, zone: str, tmp_path: Path) -> None:
+def test_the_zone_of_the_process_changes_no_answer(path: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.oracles", "--store", f"{SQLITE}{tmp_path / 'zone.db'}", str(path)]
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "TZ": zone}, capture_output=True, text=True, check=False
+        command, cwd=ROOT, env={**os.environ, "TZ": "Asia/Tokyo"}, capture_output=True, text=True, check=False
     )
     assert done.stdout.strip() == EXPECTED[path.name], done.stderr
     assert done.returncode == 0

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from ontology.changes import difference
 from ontology.entries import Entry, Stated, assertion, inherit, retraction
 from ontology.errors import VigenciaError
-from ontology.fold import fold, resting_on, standing
+from ontology.fold import apart, fold, resting_on, standing
 from ontology.instants import OPEN_END, OPEN_START, Instant, Semantics, parse_instant
 from ontology.line import Extent, Line, Run
 from ontology.values import ValueKey
@@ -36,7 +36,8 @@ class World(Answers, Protocol):
         ...
 
     def folded(self, key: Key) -> list[Rectangle]:
-        """What a fold of everything that stands in the slot believes; the recorded times mean nothing."""
+        """What a fold of everything that stands in the slot believes, by values where they do not compete; the
+        recorded times mean nothing."""
         ...
 
     def visible(self, key: Key, known_at: int | None = None) -> list[Rectangle]: ...
@@ -156,7 +157,8 @@ class KernelWorld(Readings):
         return [names[e] for e in resting_on(self._fold(self.spoken, key), value_key(value), Instant(at))]
 
     def folded(self, key: Key) -> list[Rectangle]:
-        return now_believed(self._fold(self.spoken, key), _text)
+        parts = apart(sorted((s.entry for s in self.spoken if s.key == key), key=lambda e: e.order))
+        return [row for part in parts for row in now_believed(fold(part), _text)]
 
     def evidence(self, key: Key, value: str) -> int:
         stand = standing([s.entry for s in self.spoken if s.key == key])

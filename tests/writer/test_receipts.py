@@ -197,3 +197,13 @@ def test_a_batch_in_any_order_makes_the_same_belief(desk: Desk, order: tuple[int
     assert [desk.values("mira", "lives_in", f"{year}-06-01") for year in (2020, 2021, 2022)] == [
         ["Oslo"], ["Riga"], ["Bonn"]
     ]  # fmt: skip
+
+
+def test_a_retraction_in_all_languages_names_what_it_closed_in_each(desk: Desk) -> None:
+    titles = [{"type": "langtext", "value": text, "lang": lang} for lang, text in (("de", "Wien"), ("fr", "Vienne"))]
+    said = Said(valid_from="2020-01-01")
+    told = desk.write(*(Assert(subject="vienna", predicate="title", value=title, said=said) for title in titles))
+    hole = Said(valid_from="2022-01-01", valid_to="2023-01-01")
+    cut = desk.one(Retract(subject="vienna", predicate="title", said=hole))
+    assert sorted(cut["closed"]) == sorted(id for item in told["items"] for id in item["opened"])
+    assert len(cut["opened"]) == 4

@@ -1,15 +1,21 @@
 """The path around the fold: checks, idempotency, versions, recorded time, dry runs, schemas."""
 
 import threading
+from collections.abc import Iterable
 
 import pytest
 
+from consolidation import slotwork
 from consolidation.items import Assert, Erase, Item, Replace, Retract, Said, Withdraw
+from consolidation.verify import refold
 from graph.ledger import ledger_hash
 from graph.ports import Page
+from ontology.entries import Entry
 from ontology.errors import Incorrect, KeyReused, NotFound, Refused, TooLarge, UnknownPredicate, VersionChanged
 from ontology.facts import Version
+from ontology.fold import fold
 from ontology.instants import DAY, Instant, parse_instant
+from ontology.line import Line
 from ontology.packs import read_pack
 from tests.writer.conftest import Desk, lives
 
@@ -281,6 +287,58 @@ def test_ids_of_another_tenant_are_not_found(desk: Desk) -> None:
     assert desk.values("mira", "lives_in") == ["Oslo"]
 
 
+def test_values_that_do_not_compete_are_folded_apart(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand values of one slot in one transaction took half a minute, since each cell held all of them."""
+    folded: list[int] = []
+
+    def watched(entries: Iterable[Entry]) -> Line:
+        own = list(entries)
+        folded.append(len({entry.value for entry in own}))
+        return fold(own)
+
+    monkeypatch.setattr(slotwork, "fold", watched)
+    tongues = [f"language {n}" for n in range(9)]
+    desk.write(*(Assert(subject="mira", predicate="speaks", value=v, said=Said(valid_from="2020")) for v in tongues))
+    assert folded == [1] * len(tongues)
+    assert desk.values("mira", "speaks") == tongues
+
+
+@pytest.mark.parametrize("by", ["key", "id"])
+def test_what_is_right_may_be_an_entity_that_is_there_already(desk: Desk, by: str) -> None:
+    hired = [
+        Assert(subject=who, predicate="works_at", value={"type": "entity", "key": firm}, said=Said(valid_from="2020"))
+        for who, firm in (("jonas", "fjordwind"), ("ada", "solar"))
+    ]
+    firms = {e["key"]: e["id"] for e in desk.write(*hired)["entities"]}
+    right = {"type": "entity", by: "solar" if by == "key" else firms["solar"]}
+    wrong = {"type": "entity", "key": "fjordwind"}
+    receipt = desk.write(Replace(subject="jonas", predicate="works_at", old=wrong, at="2021-01-01", value=right))
+    assert receipt["entities"] == []
+    assert desk.values("jonas", "works_at") == [firms["solar"]]
+
+
 def test_a_clock_far_in_the_past_still_records(desk: Desk) -> None:
     desk.clock.reading = Instant(parse_instant("-0500-01-01"))
     assert desk.write(lives("Oslo", "-0600", observed_at="-0550-01-01T00:00:00Z"))["position"] > 0
+
+
+def test_an_inverse_is_for_reading_and_says_so(desk: Desk) -> None:
+    pack = "pack: s\npredicates: {city: {datatype: entity, inverse: dwellers}}"
+    desk.writer.put_schema(desk.scope, "person", read_pack(pack))
+    with pytest.raises(Refused) as caught:
+        desk.write(Assert(subject="rome", predicate="dwellers", value={"type": "entity", "key": "ida"}))
+    assert [(v.code, v.pointer) for v in caught.value.violations] == [("inverse_predicate", "/items/0/predicate")]
+    assert "'city'" in str(caught.value)
+
+
+def test_many_values_of_one_slot_fold_again_one_by_one(desk: Desk) -> None:
+    values = [f"language {n}" for n in range(40)]
+    desk.write(*(Assert(subject="mira", predicate="speaks", value=value, said=Said(source="a")) for value in values))
+    desk.write(Assert(subject="mira", predicate="speaks", value="Welsh", said=Said(observed_at="2020-01-01")))
+    hole = Said(valid_from="2021-01-01", valid_to="2022-01-01", observed_at="2020-06-01")
+    desk.write(Retract(subject="mira", predicate="speaks", said=hole))
+    assert desk.values("mira", "speaks", "2021-06-01") == sorted(values)
+    assert desk.values("mira", "speaks", "2023-06-01") == sorted([*values, "Welsh"])
+    desk.write(Withdraw(source="a"))
+    assert desk.values("mira", "speaks", "2023-06-01") == ["Welsh"]
+    assert refold(desk.store, desk.scope.tenant) == []
