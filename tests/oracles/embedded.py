@@ -271,7 +271,7 @@ class _Question:
     def _name(self, value: Value) -> str:
         if value.type is ValueType.ENTITY:
             return self._key(EntityId(value.text))
-        return f"{value.text} {value.qualifier}".rstrip()
+        return f"{value.text} {value.qualifier}" if value.qualifier else value.text
 
     def _node(self, node: Node) -> str:
         return self._name(node) if isinstance(node, Value) else self._key(node)
