@@ -8,11 +8,11 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 # One stamp for each set of extras, so that asking for another set installs it.
 STAMP := .venv/.stamp$(addprefix -,$(subst $(comma),-,$(EXTRAS)))
 
-.PHONY: help setup serve lint test soak bench pin clean
+.PHONY: help setup serve lint test soak test-neo4j test-neo4j-lts bench pin clean
 .DEFAULT_GOAL := help
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
 setup: $(STAMP) ## prepare .venv, pinned by constraints.txt (EXTRAS=a,b adds extras)
 
@@ -37,6 +37,12 @@ test: setup lint ## lint, then every test, the long ones at about a tenth of the
 
 soak: setup ## every test at full counts
 	VIGENCIA_SOAK=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-neo4j: setup ## the tests that need a Neo4j, which they start themselves (Java 25, Maven)
+	$(BIN)/python -m pytest -m neo4j $(PYTEST_ARGS)
+
+test-neo4j-lts: setup ## the tests that need a Neo4j, on its long-term release (Java 17)
+	VIGENCIA_TEST_NEO4J_VERSION=5.26.30 $(BIN)/python -m pytest -m neo4j $(PYTEST_ARGS)
 
 bench: setup ## measure against bare sqlite3 and an empty route
 	$(BIN)/python -m benchmarks

@@ -10,6 +10,7 @@ from graph.ports import MemoryStore
 from graph.sqlite_store.store import SqliteStore
 from tests.contract.world import FUNCTIONAL, World
 from tests.naive_store import NaiveStore
+from tests.neo4j.stores import NAME, empty_store, marked
 
 
 def in_memory(_: Path) -> MemoryStore:
@@ -24,14 +25,19 @@ def naive(_: Path) -> MemoryStore:
     return NaiveStore(busy_seconds=0.2)
 
 
+def on_neo4j(_: Path) -> MemoryStore:
+    return empty_store(busy_seconds=0.2)
+
+
 STORES: Final[Mapping[str, Callable[[Path], MemoryStore]]] = {
     "sqlite-file": in_file,
     "sqlite-memory": in_memory,
     "naive": naive,
+    NAME: on_neo4j,
 }
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=marked(STORES))
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     """An empty store of each kind; a writer waits 0.2 s for its lock."""
     opened = STORES[request.param](tmp_path)

@@ -4,13 +4,19 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.neo4j.stores import NAME, empty_store, marked
 from tests.oracles.embedded import Embedded
 from tests.oracles.engines import naive, sqlite
 
-ENGINES: dict[str, Callable[[], Embedded]] = {"sqlite": lambda: sqlite(":memory:"), "naive": naive}
+
+def on_neo4j() -> Embedded:
+    return Embedded(empty_store())
 
 
-@pytest.fixture(params=ENGINES, scope="module")
+ENGINES: dict[str, Callable[[], Embedded]] = {"sqlite": lambda: sqlite(":memory:"), "naive": naive, NAME: on_neo4j}
+
+
+@pytest.fixture(params=marked(ENGINES), scope="module")
 def engine(request: pytest.FixtureRequest) -> Iterator[Embedded]:
     """One engine for a module; each world of it is a tenant of its own."""
     engine = ENGINES[request.param]()

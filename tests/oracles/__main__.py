@@ -12,7 +12,7 @@ from tests.oracles.runner import run
 def main(arguments: list[str]) -> int:
     """0 where every answer of every file is as expected, 1 where one is not, 2 for what cannot be run."""
     parser = argparse.ArgumentParser(prog="python -m tests.oracles", description=__doc__)
-    parser.add_argument("--store", required=True, help="sqlite:///PATH, sqlite:///:memory:, naive or http")
+    parser.add_argument("--store", required=True, help="sqlite:///PATH, sqlite:///:memory:, naive, neo4j or http")
     parser.add_argument("--reopen", action="store_true", help="close the file and open it again before the questions")
     parser.add_argument("--rebuild", action="store_true", help="ask a store that was rebuilt from the journals")
     parser.add_argument("cases", nargs="+", type=Path, help="files in the format of the reference model")

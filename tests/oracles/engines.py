@@ -30,7 +30,8 @@ def sqlite(path: str = MEMORY) -> Embedded:
 
 @contextmanager
 def engine(store: str, *, reopen: bool = False, rebuild: bool = False) -> Iterator[Engine]:
-    """The engine that a store names: `naive`, `http` (a server with a database of its own) or a SQLite URL.
+    """The engine that a store names: `naive`, `http` (a server with a database of its own), `neo4j` (a server that
+    is found or started as the tests do it), or a SQLite URL.
 
     With `reopen` its file is closed and opened again before the questions; with `rebuild` they are put to a store in
     memory that was rebuilt from the journals. Raises `Unsuitable`.
@@ -49,11 +50,17 @@ def engine(store: str, *, reopen: bool = False, rebuild: bool = False) -> Iterat
 
 
 def _embedded(store: str, *, reopen: bool, rebuild: bool) -> Embedded:
+    if store == "neo4j" and not reopen:
+        from tests.neo4j.stores import empty_store
+
+        return Embedded(empty_store(), settle=_rebuilt if rebuild else None)
     if store == "naive" and not reopen:
         return Embedded(NaiveStore(), settle=_rebuilt if rebuild else None)
     path = store.removeprefix(SQLITE)
     if path in ("", store):
-        raise Unsuitable(f"no store {store!r} that can do this; give sqlite:///PATH, sqlite:///:memory:, naive or http")
+        raise Unsuitable(
+            f"no store {store!r} that can do this; give sqlite:///PATH, sqlite:///:memory:, naive, neo4j or http"
+        )
     if not reopen:
         return Embedded(SqliteStore(path), settle=_rebuilt if rebuild else None)
     if path == MEMORY:

@@ -8,11 +8,16 @@ from typing import Final
 from graph.ports import MemoryStore
 from graph.sqlite_store.store import SqliteStore
 from tests.naive_store import NaiveStore
+from tests.neo4j.stores import NAME, empty_store
 from tests.oracles.embedded import Embedded
 from tests.property.stores import StoredWorld
 from tests.property.worlds import MakeWorld
 
-STORES: Final[dict[str, Callable[[], MemoryStore]]] = {"sqlite": lambda: SqliteStore(":memory:"), "naive": NaiveStore}
+STORES: Final[dict[str, Callable[[], MemoryStore]]] = {
+    "sqlite": lambda: SqliteStore(":memory:"),
+    "naive": NaiveStore,
+    NAME: empty_store,
+}
 
 
 @contextmanager

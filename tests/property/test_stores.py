@@ -9,13 +9,14 @@ import pytest
 from consolidation import slotwork
 from tests.histories import PLAIN, as_case, history
 from tests.model import Model
+from tests.neo4j.stores import marked
 from tests.property.engines import STORES, worlds_of
 from tests.property.invariants import INVARIANTS, SLOT, Invariant, tell
 from tests.property.worlds import MakeWorld
 from tests.sizes import scaled
 
 
-@pytest.fixture(params=STORES, scope="module")
+@pytest.fixture(params=marked(STORES), scope="module")
 def make(request: pytest.FixtureRequest) -> Iterator[MakeWorld]:
     with worlds_of(request.param) as make_world:
         yield make_world

@@ -4,10 +4,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.neo4j.stores import NAME, empty_store, marked
+from tests.oracles.embedded import Embedded
 from tests.oracles.engines import naive, sqlite
 from tests.oracles.memory import Engine, Memory
 
-IN_PROCESS: dict[str, Callable[[], Engine]] = {"sqlite": sqlite, "naive": naive}
+
+def on_neo4j() -> Engine:
+    return Embedded(empty_store())
+
+
+IN_PROCESS: dict[str, Callable[[], Engine]] = {"sqlite": sqlite, "naive": naive, NAME: on_neo4j}
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +26,7 @@ def server() -> Iterator[Engine]:
         yield server
 
 
-@pytest.fixture(params=[*IN_PROCESS, "http"])
+@pytest.fixture(params=marked([*IN_PROCESS, "http"]))
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """Each engine; tenants of the server are used up one after the other."""
     if request.param == "http":

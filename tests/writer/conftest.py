@@ -17,6 +17,7 @@ from ontology.packs import load_core, read_pack
 from ontology.scope import Scope, scope_of
 from tests.conftest import FrozenClock, SeededRandomness
 from tests.naive_store import NaiveStore
+from tests.neo4j.stores import NAME, empty_store, marked
 
 PACK = """
 pack: test
@@ -73,10 +74,14 @@ def lives(value: str, valid_from: str | None = None, valid_to: str | None = None
     )
 
 
-STORES: dict[str, Callable[[], MemoryStore]] = {"sqlite": lambda: SqliteStore(":memory:"), "naive": NaiveStore}
+STORES: dict[str, Callable[[], MemoryStore]] = {
+    "sqlite": lambda: SqliteStore(":memory:"),
+    "naive": NaiveStore,
+    NAME: empty_store,
+}
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(params=marked(STORES))
 def desk(request: pytest.FixtureRequest) -> Iterator[Desk]:
     store = STORES[request.param]()
     clock = FrozenClock(Instant(parse_instant("2026-01-01")))

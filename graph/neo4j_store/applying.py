@@ -1,0 +1,169 @@
+"""How a commit is written: all in one query, or in pieces where it is much."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from graph.neo4j_store import keys
+from graph.neo4j_store.rows import Rows, subjects_and_values
+from graph.neo4j_store.snapshot import Run
+from graph.ports import Head
+from ontology.errors import Fault
+from ontology.events import Commit, Erasure, Restated
+from ontology.ids import CLAIM, ENTITY, Ledger
+from ontology.schema_document import schema_document
+from ontology.scope import Tenant
+
+_PARTS: Final = (
+    "scopes", "entities", "ends", "episodes", "slots", "claims", "payloads",
+    "cited", "endings", "closed", "hidden", "facts", "literals", "shown", "support",
+)  # fmt: skip
+"""The lists that `apply` takes, in the order of the counts that it gives."""
+_ROWS_AT_ONCE: Final = 2_000
+
+Parts = Mapping[str, Sequence[object]]
+
+
+class Applying:
+    """One commit on its way into the graph, under the tenant's lock."""
+
+    def __init__(self, run: Run, tenant: Tenant, started: Head, head: Head, ledger: Ledger) -> None:
+        """`started` is where the ledger stood when the transaction began, `head` after the commits before this one."""
+        self._run = run
+        self._tenant = tenant
+        self._started = started
+        self._head = head
+        self._ledger = ledger
+        self._rows = Rows(tenant, ledger)
+
+    def apply(self, commit: Commit) -> Head:
+        """Write all of it; gives where the ledger stands then. Raises `Fault` where it does not fit what is stored."""
+        changes, after = commit.changes, self._after(commit)
+        if changes.schema is not None:
+            document = json.dumps(schema_document(changes.schema), ensure_ascii=False)
+            version = changes.schema.version
+            row = {"tenant": self._tenant, "position": changes.position, "version": version, "document": document}
+            self._run("put_schema", {"row": row})
+        for erasure in changes.erasures:
+            self._erase(erasure)
+        turn = self._turn(commit, after)
+        for chunk in _chunks({**self._told(commit), **self._believed(commit)}):
+            counts = self._run("apply", {**turn, **chunk})[0]
+            for name, count in zip(_PARTS, counts, strict=True):
+                _check(name, count, len(chunk[name]))
+        self._put_successors(commit)
+        self._restate(commit.restated)
+        return after
+
+    # ---- parts of a commit
+
+    def _after(self, commit: Commit) -> Head:
+        changes, before = commit.changes, self._head
+        if changes.position != before.position + 1:
+            raise Fault(f"a commit at position {changes.position} cannot follow position {before.position}")
+        return Head(
+            ledger=self._ledger,
+            position=changes.position,
+            recorded_at=changes.recorded_at,
+            digest=commit.event.digest,
+            erasures=before.erasures + (1 if changes.erasures else 0),
+            schema_version=before.schema_version if changes.schema is None else changes.schema.version,
+        )
+
+    def _turn(self, commit: Commit, after: Head) -> dict[str, object]:
+        """The parameters of the Clock and of the activity."""
+        event, started = commit.event, self._started
+        restated = json.dumps([(position, subject, digest.hex()) for position, subject, digest in event.restated])
+        return {
+            "tenant": self._tenant, "ledger": after.ledger, "position": after.position,
+            "recorded_at": after.recorded_at, "digest": after.digest, "erasures": after.erasures,
+            "schema_version": after.schema_version, "previous_position": started.position,
+            "previous_recorded_at": started.recorded_at, "previous_digest": started.digest,
+            "previous_erasures": started.erasures, "previous_schema_version": started.schema_version,
+            "kind": event.kind.value, "principal": event.principal, "restated": restated, "previous": event.previous,
+        }  # fmt: skip
+
+    def _told(self, commit: Commit) -> Parts:
+        changes, rows = commit.changes, self._rows
+        made = {entity.id for entity in changes.entities}
+        return {
+            "scopes": [rows.scope(scope) for scope in dict.fromkeys(head.slot.scope for head in changes.slots)],
+            "entities": [rows.entity(entity) for entity in changes.entities],
+            "ends": [
+                rows.place(id, ENTITY) for id in subjects_and_values(changes.opened, changes.shown) if id not in made
+            ],
+            "episodes": [rows.episode(episode, changes.position) for episode in changes.episodes],
+            "slots": [rows.slot(head, changes.position) for head in changes.slots],
+            "claims": [rows.claim(claim) for claim in changes.claims],
+            "payloads": rows.payloads(commit.event, commit.payloads),
+        }
+
+    def _believed(self, commit: Commit) -> Parts:
+        changes, rows = commit.changes, self._rows
+        facts = [rows.version(version) for version in changes.opened]
+        return {
+            "cited": [[rows.place(c.id, CLAIM), c.episode] for c in changes.claims if c.episode is not None],
+            "endings": [rows.ending(ending) for ending in changes.endings],
+            "closed": [keys.place_key(self._tenant, (v.position, v.ordinal)) for v in changes.closed],
+            "hidden": [rows.hidden(shown) for shown in changes.hidden],
+            "facts": [fact for fact in facts if isinstance(fact[1], str)],
+            "literals": [fact for fact in facts if not isinstance(fact[1], str)],
+            "shown": [rows.shown(shown) for shown in changes.shown],
+            "support": [rows.support(support) for support in changes.support],
+        }
+
+    def _erase(self, erasure: Erasure) -> None:
+        scope, subject, predicate = erasure.scope, erasure.subject, erasure.predicate
+        named = {
+            "pairs": [] if predicate is None else [keys.pair_key(scope, subject, predicate)],
+            "subjects": [keys.subject_key(scope, subject)] if predicate is None else [],
+        }
+        value = None if erasure.value_key is None else erasure.value_key.hex()
+        slots = [row[0] for row in self._run("slots_to_erase", named)]
+        for query in ("erase_claims", "erase_versions", "erase_values", "erase_extents", "erase_support"):
+            self._run(query, {"slots": slots, "value": value})
+        if value is None:
+            self._run("erase_slot", {"slots": slots})
+
+    def _put_successors(self, commit: Commit) -> None:
+        """Join the claims that correct others to those; a claim that a later erasure took has none."""
+        rows = self._rows
+        pairs = [
+            [rows.place(ending.claim, CLAIM), rows.place(ending.successor, CLAIM)]
+            for ending in commit.changes.endings
+            if ending.successor is not None
+        ]
+        if pairs:
+            self._run("put_successor", {"rows": pairs})
+
+    def _restate(self, restated: Iterable[Restated]) -> None:
+        rows = [
+            [
+                each.position,
+                "" if each.payload.subject is None else self._rows.place(each.payload.subject, ENTITY),
+                each.payload.digest,
+                each.payload.salt,
+                each.payload.body,
+            ]
+            for each in restated
+        ]
+        if rows:
+            found = self._run("restate_payload", {"tenant": self._tenant, "rows": rows})[0][0]
+            _check("restated payloads", found, len(rows))
+
+
+def _check(name: str, found: int, wanted: int) -> None:
+    """A silent miss must never be committed."""
+    if found != wanted:
+        raise Fault(f"of {wanted} {name} {found} fit what is stored; the commit does not")
+
+
+def _chunks(parts: Parts) -> Iterator[Parts]:
+    """All in one where it is little; else part by part, each in pieces."""
+    if sum(map(len, parts.values())) <= _ROWS_AT_ONCE:
+        yield parts
+        return
+    empty: dict[str, Sequence[object]] = dict.fromkeys(parts, ())
+    for name, rows in parts.items():
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            yield {**empty, name: rows[start : start + _ROWS_AT_ONCE]}

@@ -1,0 +1,97 @@
+"""What a snapshot answers about claims and slots."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from graph.neo4j_store import codec, keys
+from graph.neo4j_store.codec import Row
+from graph.neo4j_store.snapshot import Snapshot
+from graph.ports import OrderKey
+from ontology.claims import Source, Told
+from ontology.errors import NotFound, shown
+from ontology.events import SlotHead
+from ontology.facts import FactVersion, Slot
+from ontology.ids import CLAIM, ENTITY, FACT, ClaimId, EntityId, EpisodeId
+from ontology.instants import Instant
+
+_BEFORE_ALL: Final = (-(2**63), -(2**63), -(2**63))
+
+
+class ClaimReads(Snapshot):
+    """The part of a reader that answers with claims and slot heads."""
+
+    __slots__ = ()
+
+    def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
+        place = self._place_key(version.id, FACT)
+        if place is None or not self._is_here(version.slot):
+            return []
+        parameters = {
+            "place": place,
+            "scope": self._scope_key,
+            "since": version.valid_from,
+            "until": version.valid_to,
+            "known_at": min(known_at, version.recorded_to - 1, self._head.recorded_at),
+            "after": list(after or _BEFORE_ALL),
+            "limit": limit,
+        }
+        return self._tell(self._run("evidence", parameters))
+
+    def claims(self, subject: EntityId, predicate: str | None, *, limit: int, after: OrderKey | None) -> list[Told]:
+        paging = {"after": list(after or _BEFORE_ALL)[:2], "limit": limit, "position": self._head.position}
+        return self._tell(self._run("claims_of_subject", self._about(subject, predicate) | paging))
+
+    def claim(self, id: ClaimId) -> Told:
+        place = self._place_key(id, CLAIM)
+        asked = {"place": place, "scope": self._scope_key, "position": self._head.position}
+        found = [] if place is None else self._tell(self._run("claim", asked))
+        if not found:
+            raise NotFound(f"no claim {shown(id)} here")
+        return found[0]
+
+    def claims_of_episode(self, id: EpisodeId) -> list[Told]:
+        asked = {"scope": self._scope_key, "episode": id, "position": self._head.position}
+        return self._tell(self._run("claims_of_episode", asked))
+
+    def claims_of_source(self, source: Source) -> list[Told]:
+        asked = {"scope": self._scope_key, "source": source, "position": self._head.position}
+        return self._tell(self._run("claims_of_source", asked))
+
+    def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
+        asked = [keys.slot_key(slot) for slot in slots if self._is_here(slot)]
+        if not asked:
+            return {}
+        rows = self._run("slot", {"slots": asked, "position": self._head.position})
+        return {head.slot: head for head in self._heads(rows)}
+
+    def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]:
+        about = self._about(subject, predicate)
+        return self._heads(self._run("slots_of", about | {"position": self._head.position}))
+
+    def slots(self, predicate: str | None, *, limit: int, after: Slot | None) -> list[SlotHead]:
+        last: list[object] = [-1, -1, "", ""]
+        if after is not None:
+            place = codec.place(after.subject, ENTITY, self._ledger) or (-1, -1)
+            last = [*place, after.predicate, after.language]
+        asked = {"scope": self._scope_key, "after": last, "limit": limit, "position": self._head.position}
+        if predicate is None:
+            return self._heads(self._run("slots_after", asked))
+        return self._heads(self._run("slots_of_predicate_after", asked | {"predicate": predicate}))
+
+    def _heads(self, rows: Sequence[Row]) -> list[SlotHead]:
+        """The heads behind rows of `slot`; of those that changed since the snapshot, what they were in it."""
+        position = self._head.position
+        changed = [row[0] for row in rows if row[5] > position]
+        if changed:
+            then = {row[0]: row for row in self._run("slot_as_of", {"slots": changed, "position": position})}
+            rows = [[*row[:5], *_head_columns(then[row[0]])] if row[0] in then else row for row in rows]
+        return [codec.slot_head(codec.slot(self._ledger, self._scope, row[1:5]), row[5:11]) for row in rows]
+
+    def _tell(self, rows: Sequence[Row]) -> list[Told]:
+        return [codec.told(self._ledger, self._scope, row, self._head.position) for row in rows]
+
+
+def _head_columns(row: Row) -> Row:
+    """The six columns of a slot's head from a row of `slot_as_of`."""
+    _, version, last, functional, plain = row
+    return [version, *(last or (None, None, None)), functional, plain]

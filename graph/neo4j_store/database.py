@@ -1,0 +1,233 @@
+"""How a database is reached and a named query is run; no exception of the driver goes further than this module."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib import resources
+from types import TracebackType
+from typing import Any, Final, LiteralString, Self, TypeVar
+
+from neo4j import (
+    READ_ACCESS,
+    WRITE_ACCESS,
+    Driver,
+    GraphDatabase,
+    NotificationMinimumSeverity,
+    Query,
+    Session,
+    Transaction,
+)
+from neo4j.exceptions import AuthError, ClientError, DriverError, IncompleteCommit, Neo4jError, TransientError
+
+from graph.neo4j_store.codec import Row
+from ontology.errors import Busy, Fault, Incorrect, Unavailable, VigenciaError, Violation, shown
+
+Parameters = Mapping[str, object]
+T = TypeVar("T")
+
+RETRY_AFTER_SECONDS: Final = 2
+"""What a caller is told to wait when the server is away: a restart takes longer than a lock."""
+_ADDRESS: Final = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?://", re.IGNORECASE)
+_ATTEMPTS: Final = 4
+_FIRST_PAUSE: Final = 0.05
+_ERRORS: Final = (DriverError, Neo4jError, OSError, UnicodeEncodeError, OverflowError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How many connections there may be, and how long anything may take, in seconds."""
+
+    connections: int = 100
+    connect_seconds: float = 5.0
+    acquire_seconds: float = 5.0
+    read_seconds: float = 30.0
+    write_seconds: float = 120.0
+    idle_seconds: float = 30.0
+    """A connection that was idle for so long is tried before it is used."""
+
+
+class CommitLost(Exception):
+    """The connection broke after COMMIT was sent: nobody knows yet whether it took effect."""
+
+
+class Work:
+    """An explicit transaction: a session of its own from `begin` to the end of the block."""
+
+    def __init__(self, session: Session, transaction: Transaction) -> None:
+        self._session = session
+        self._transaction = transaction
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Leave nothing of a transaction that was not committed; never raises, for an error may be on its way."""
+        with suppress(*_ERRORS):
+            if not self._transaction.closed():
+                self._transaction.rollback()
+        with suppress(*_ERRORS):
+            self._session.close()
+
+    def run(self, query: str, parameters: Parameters) -> list[Row]:
+        """Every record that a named query gives, as a list of its columns."""
+        with translating():
+            return self._transaction.run(QUERIES[query], dict(parameters)).values()
+
+    def commit(self) -> None:
+        """Raises `CommitLost` where the reply did not come."""
+        with translating():
+            try:
+                self._transaction.commit()
+            except IncompleteCommit as exc:
+                raise CommitLost from exc
+
+
+class Database:
+    """One database of one server or cluster. Safe to use from many threads."""
+
+    def __init__(self, uri: str, *, user: str | None, password: str | None, database: str, limits: Limits) -> None:
+        """Opens no connection yet. Raises `Incorrect` for a URI that names no Neo4j."""
+        self._name = database
+        self._limits = limits
+        if not _ADDRESS.match(uri):
+            raise _bad_address(uri, "its scheme is none of a Neo4j")
+        try:
+            self._driver: Driver = GraphDatabase.driver(
+                uri,
+                auth=None if user is None else (user, password or ""),
+                max_connection_pool_size=limits.connections,
+                connection_timeout=limits.connect_seconds,
+                connection_acquisition_timeout=limits.acquire_seconds,
+                max_transaction_retry_time=limits.acquire_seconds,
+                initial_retry_delay=_FIRST_PAUSE,
+                liveness_check_timeout=limits.idle_seconds,
+                notifications_min_severity=NotificationMinimumSeverity.OFF,
+                telemetry_disabled=True,
+                user_agent="vigencia/0.1",
+            )
+        except (ValueError, *_ERRORS) as exc:
+            raise _bad_address(uri, str(exc)) from exc
+        # a reader of a cluster must not meet a member that lags behind the one that it asked before
+        self._bookmarks = GraphDatabase.bookmark_manager() if uri.startswith("neo4j") else None
+
+    def run(self, query: str, parameters: Parameters) -> list[Row]:
+        """Every record of a named query that only reads, in a transaction of its own; tried again where that may help.
+
+        Raises `Unavailable`, `Busy`.
+        """
+        asked = Query(QUERIES[query], timeout=self._limits.read_seconds)
+
+        def once() -> list[Row]:
+            with self._session(READ_ACCESS) as session:
+                return session.run(asked, dict(parameters)).values()
+
+        return self._again(once)
+
+    def each(self, query: str, parameters: Parameters) -> Iterator[Row]:
+        """The records one by one, for what may be too much at once."""
+        with translating(), self._session(READ_ACCESS) as session:
+            for record in session.run(QUERIES[query], dict(parameters)):
+                yield list(record.values())
+
+    def change(self, statement: LiteralString, parameters: Parameters) -> list[Row]:
+        """Run a statement that may be run twice without harm, in a transaction of its own."""
+
+        def once() -> list[Row]:
+            with self._session(WRITE_ACCESS) as session:
+                return session.run(statement, dict(parameters)).values()
+
+        return self._again(once)
+
+    def begin(self) -> Work:
+        """Raises `Unavailable`, `Busy`."""
+        with translating():
+            session = self._session(WRITE_ACCESS)
+            try:
+                return Work(session, session.begin_transaction(timeout=self._limits.write_seconds))
+            except BaseException:
+                session.close()
+                raise
+
+    def close(self) -> None:
+        with translating():
+            self._driver.close()
+
+    def _session(self, mode: str) -> Session:
+        return self._driver.session(
+            database=self._name, default_access_mode=mode, bookmark_manager=self._bookmarks, fetch_size=1000
+        )
+
+    def _again(self, action: Callable[[], T]) -> T:
+        """Do `action`, again a few times where the driver says that it may succeed then."""
+        pause = _FIRST_PAUSE
+        for attempt in range(_ATTEMPTS):
+            with translating():
+                try:
+                    return action()
+                except (DriverError, Neo4jError) as exc:
+                    if attempt == _ATTEMPTS - 1 or not exc.is_retryable():
+                        raise
+            time.sleep(pause)
+            pause *= 2
+        raise AssertionError("the last attempt ends the loop")
+
+
+@contextmanager
+def translating() -> Iterator[None]:
+    """Let exceptions of the driver leave the block as what they mean to a caller."""
+    try:
+        yield
+    except _ERRORS as exc:
+        raise translated(exc) from exc
+
+
+def translated(exc: Exception) -> VigenciaError:
+    """What an exception of the driver means to a caller."""
+    code = getattr(exc, "code", None) or ""
+    match exc:
+        case UnicodeEncodeError():
+            detail = f"text with a lone surrogate cannot be kept: {shown(exc.object)}"
+            return Incorrect(detail, violations=(Violation(pointer="", code="lone_surrogate", detail=detail),))
+        case OverflowError():
+            detail = "a number is beyond 64 bits; give a smaller one"
+            return Incorrect(detail, violations=(Violation(pointer="", code="out_of_range", detail=detail),))
+        case AuthError():
+            return _away(f"the server does not let us in: {exc}", "check user and password")
+        case Neo4jError() if "Lock" in code or "Deadlock" in code or "TransactionTimedOut" in code:
+            return Busy("another writer held the store too long; nothing was written")
+        case TransientError() if "Unavailable" not in code:
+            return Busy(f"the server could not do it in time: {shown(str(exc), 200)}")
+        case ClientError() if "DatabaseNotFound" in code:
+            return _away(f"the server has no such database: {exc}", "name one that exists")
+        case ClientError():
+            return Fault(f"the store refused a query: {exc}")
+        case _:
+            return _away(f"the store cannot be reached: {shown(str(exc), 300)}", "check the server, then try again")
+
+
+def _bad_address(uri: str, why: str) -> Incorrect:
+    detail = f"{shown(uri)} is no address of a Neo4j: {why}"
+    violation = Violation(pointer="", code="bad_uri", detail=detail)
+    return Incorrect(detail, remedy="give neo4j://HOST:7687 or bolt://HOST:7687", violations=(violation,))
+
+
+def _away(message: str, remedy: str) -> Unavailable:
+    return Unavailable(message, remedy=remedy, retry_after=RETRY_AFTER_SECONDS)
+
+
+def load_queries() -> Mapping[str, LiteralString]:
+    """The text of each query of `queries.cypher` by its name, in the order of the file."""
+    text = (resources.files("graph.neo4j_store") / "queries.cypher").read_text(encoding="utf-8")
+    blocks = text.split("// name: ")[1:]
+    parts: list[Any] = [block.partition("\n") for block in blocks]
+    return {name.strip(): body.strip() for name, _, body in parts}
+
+
+QUERIES: Final = load_queries()

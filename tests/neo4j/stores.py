@@ -1,0 +1,39 @@
+"""Stores on the Neo4j server of the tests: one server for a run, which begins when the first test needs it."""
+
+import atexit
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Final
+
+import pytest
+from neo4j import GraphDatabase
+
+from graph.neo4j_store.store import Neo4jStore
+from tests.neo4j_server import Server, find_or_start
+
+DATABASE: Final = "neo4j"
+NAME: Final = "neo4j"
+"""What the store is called among the stores of a test."""
+
+
+def marked(stores: Iterable[str]) -> list[object]:
+    """The names of stores as parameters of a fixture; what needs a Neo4j server is marked so."""
+    return [pytest.param(name, marks=pytest.mark.neo4j) if name == NAME else name for name in stores]
+
+
+@lru_cache(maxsize=1)
+def server() -> Server:
+    """The server, found or started once and stopped at the end of the process."""
+    found = find_or_start()
+    atexit.register(found.stop)
+    return found
+
+
+def empty_store(**options: Any) -> Neo4jStore:
+    """A store with nothing in it: whatever the server had is deleted, its indexes apart."""
+    store = Neo4jStore(server().uri, **options)
+    with GraphDatabase.driver(server().uri) as driver, driver.session(database=DATABASE) as session:
+        session.run(
+            "MATCH (n) WHERE NOT n:Migrations CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS"
+        ).consume()
+    return store

@@ -1,0 +1,91 @@
+"""How the server means to run each query: by index, and with no Eager among the rows of a write."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+from neo4j import GraphDatabase, NotificationMinimumSeverity, Session
+
+from graph.neo4j_store.database import QUERIES
+from tests.neo4j.stores import DATABASE, empty_store, server
+
+pytestmark = pytest.mark.neo4j
+
+SCANNING: Final = frozenset({"tenants", "migration"})
+"""These look at one node per tenant, or at one node."""
+OPERATIONS: Final = frozenset({"server", "indexes", "await_indexes", "settings", "server_clock"})
+ERASING: Final = frozenset(name for name in QUERIES if name.startswith("erase_"))
+"""What deletes what it reads has to read it all first."""
+HOT: Final = (
+    "state_now", "state_as_of", "history_now", "history_as_of", "holders", "window", "window_of_value", "audit",
+)  # fmt: skip
+
+Operator = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    empty_store().close()
+    with (
+        GraphDatabase.driver(server().uri, notifications_min_severity=NotificationMinimumSeverity.OFF) as driver,
+        driver.session(database=DATABASE) as session,
+    ):
+        yield session
+
+
+def plan(session: Session, name: str) -> Operator:
+    parameters = dict.fromkeys(re.findall(r"\$(\w+)", QUERIES[name]))
+    summary = session.run("EXPLAIN " + QUERIES[name], parameters).consume()
+    assert summary.plan is not None
+    return summary.plan
+
+
+def operators(root: Operator) -> Iterator[Operator]:
+    yield root
+    for child in root.get("children", ()):
+        yield from operators(child)
+
+
+def names(root: Operator, *, deep: bool = True) -> list[str]:
+    """The operators under `root`; if not `deep` those of the first children alone, down to an aggregation."""
+    found = [root] if not deep else list(operators(root))
+    while not deep and found[-1].get("children") and not found[-1]["operatorType"].startswith("EagerAggregation"):
+        found.append(found[-1]["children"][0])
+    return [operator["operatorType"].partition("@")[0] for operator in found]
+
+
+@pytest.mark.parametrize("name", sorted(QUERIES.keys() - SCANNING - OPERATIONS))
+def test_no_query_scans(session: Session, name: str) -> None:
+    assert [operator for operator in names(plan(session, name)) if "Scan" in operator] == []
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_a_hot_read_seeks_facts_by_an_index(session: Session, name: str) -> None:
+    found = names(plan(session, name))
+    assert "DirectedRelationshipIndexSeek" in found
+    assert "Eager" not in found
+
+
+@pytest.mark.parametrize("name", ["state_now", "window", "window_of_value"])
+def test_the_newest_of_a_long_slot_is_read_in_the_order_of_the_index(session: Session, name: str) -> None:
+    assert "Limit" in names(plan(session, name))
+
+
+@pytest.mark.parametrize("name", sorted(QUERIES.keys() - OPERATIONS - ERASING - {"put_tenant"}))
+def test_no_eager_stands_among_the_rows_of_a_write(session: Session, name: str) -> None:
+    """Between the parts of a write there is one row; there an Eager costs nothing."""
+    root = plan(session, name)
+    spine = [root]
+    while spine[-1].get("children"):
+        spine.append(spine[-1]["children"][0])
+    below = {id(each): names(each, deep=False) for each in spine}
+    eager = [each for each in operators(root) if each["operatorType"].startswith("Eager@")]
+    among = [each for each in eager if id(each) not in below or "Unwind" in below[id(each)]]
+    assert [each["args"]["Details"] for each in among] == []
+
+
+def test_the_lock_is_taken_before_anything_is_read(session: Session) -> None:
+    found = names(plan(session, "lock"))
+    assert found.index("SetProperty") == len(found) - 2, found
+    assert found[-1].startswith("NodeUniqueIndexSeek")
