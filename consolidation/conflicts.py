@@ -1,20 +1,19 @@
 """Which slots would a functional predicate find with several certain values at one instant?"""
 
-from collections.abc import Iterator
 from typing import Final
 
+from graph.paging import each_slot
+from graph.periods import ALWAYS
 from graph.ports import MemoryStore, Order, Page, Reader
 from ontology.errors import JSON
 from ontology.events import SlotHead
 from ontology.facts import FactVersion
-from ontology.instants import OPEN_END, OPEN_START, format_instant
-from ontology.intervals import Interval
+from ontology.instants import format_instant
 from ontology.scope import Tenant
 
 SHOWN_MAX: Final = 100
 """Conflicts that are told one by one; the count goes on."""
 PAGE: Final = 1000
-ALL: Final = Interval(OPEN_START, OPEN_END)
 
 
 def conflicts_of(store: MemoryStore, tenant: Tenant, predicate: str) -> dict[str, JSON]:
@@ -23,7 +22,7 @@ def conflicts_of(store: MemoryStore, tenant: Tenant, predicate: str) -> dict[str
     told: list[JSON] = []
     for scope in store.scopes(tenant):
         with store.read(scope) as reader:
-            for head in _slots(reader, predicate):
+            for head in each_slot(reader, predicate):
                 overlap = _overlap(reader, head)
                 if overlap is not None:
                     count += 1
@@ -36,20 +35,13 @@ def conflicts_of(store: MemoryStore, tenant: Tenant, predicate: str) -> dict[str
     return {"count": count, "slots": told}
 
 
-def _slots(reader: Reader, predicate: str) -> Iterator[SlotHead]:
-    after = None
-    while page := reader.slots(predicate, limit=PAGE, after=after):
-        yield from page
-        after = page[-1].slot
-
-
 def _overlap(reader: Reader, head: SlotHead) -> tuple[FactVersion, FactVersion] | None:
     """The first two certain versions of a slot that hold together."""
     reaching: FactVersion | None = None
     after = None
     while True:
         page = reader.history(
-            head.slot.subject, head.slot.predicate, reader.head.recorded_at, ALL,
+            head.slot.subject, head.slot.predicate, reader.head.recorded_at, ALWAYS,
             certain=True, order=Order.VALID, page=Page(PAGE, after),
         )  # fmt: skip
         for version in (fact.version for fact in page):

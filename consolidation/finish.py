@@ -7,6 +7,7 @@ from consolidation.confidence import recount, reinforce, statement
 from consolidation.lookup import Context, Lookup
 from consolidation.receipts import ItemReceipt, Receipt, Result, SlotReport
 from consolidation.slotwork import Outcome, SlotWork
+from graph.paging import each_told
 from graph.ports import Transaction
 from graph.restating import outlives
 from ontology.claims import Claim, Ending, Lifecycle
@@ -96,7 +97,7 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
         opened=tuple(version for versions in opened.values() for version in versions),
         hidden=tuple(s for slot, o in outcomes.items() for s in _shown(context, slot, o.change.hidden)),
         shown=tuple(s for slot, o in outcomes.items() for s in _shown(context, slot, o.change.shown)),
-        support=tuple(_supports(tx, context, lookup, draft, works)),
+        support=tuple(_supports(tx, context, draft, works)),
         slots=tuple(work.head_after(context.position) for work in works.values() if not work.ends_empty),
     )
     _fill(context, draft, outcomes, opened)
@@ -170,18 +171,16 @@ def _endings(context: Context, draft: Draft) -> Iterator[Ending]:
             )
 
 
-def _supports(
-    tx: Transaction, context: Context, lookup: Lookup, draft: Draft, works: Mapping[Slot, SlotWork]
-) -> Iterator[Support]:
+def _supports(tx: Transaction, context: Context, draft: Draft, works: Mapping[Slot, SlotWork]) -> Iterator[Support]:
     ended: dict[Slot, list[Claim]] = {}
     for claim, _ in draft.ended.values():
         ended.setdefault(claim.slot, []).append(claim)
     for slot, work in works.items():
-        yield from _support(tx, context, lookup, draft, work, ended.get(slot, ()))
+        yield from _support(tx, context, draft, work, ended.get(slot, ()))
 
 
 def _support(
-    tx: Transaction, context: Context, lookup: Lookup, draft: Draft, work: SlotWork, ended: Sequence[Claim]
+    tx: Transaction, context: Context, draft: Draft, work: SlotWork, ended: Sequence[Claim]
 ) -> Iterator[Support]:
     """A row for each value of the slot whose claims became more or fewer."""
     gained: dict[ValueKey, list[Claim]] = {}
@@ -192,7 +191,7 @@ def _support(
         claim.entry.value for claim in ended if claim.entry.value is not None and not work.is_erased(claim.entry.value)
     }
     if lost:
-        told = lookup.all_claims(work.slot)
+        told = each_told(tx, work.slot)
         standing = [t.claim for t in told if t.ending is None and t.claim.entry.asserts and not draft.gone(t.claim)]
         for value in sorted(lost):
             said = [c for c in (*standing, *work.added) if c.entry.asserts and c.entry.value == value]

@@ -18,7 +18,7 @@ from consolidation.check import (
     Telling,
 )
 from graph.ports import Page, Transaction
-from ontology.claims import Entity, Episode, Source, Told
+from ontology.claims import Entity, Episode, Source
 from ontology.errors import Incorrect, Refused, Violation, shown
 from ontology.events import Kind, SlotHead
 from ontology.facts import AsOf, Slot
@@ -30,7 +30,6 @@ from ontology.values import EntityMention, Value, ValueType, entity_value
 TYPE: Final = "type"
 """The core predicate that says what an entity is."""
 TYPES_MAX: Final = 100
-PAGE: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,17 +121,6 @@ class Lookup:
         if slot not in self._heads:
             self._heads |= self._tx.slot_heads([slot])
         return self._heads.get(slot)
-
-    def all_claims(self, slot: Slot) -> list[Told]:
-        """Everything that was ever told of a slot."""
-        told: list[Told] = []
-        after = None
-        while True:
-            page = self._tx.claims(slot.subject, slot.predicate, limit=PAGE, after=after)
-            told += [t for t in page if t.claim.slot == slot]
-            if len(page) < PAGE:
-                return told
-            after = (page[-1].claim.entry.position, page[-1].claim.entry.ordinal, 0)
 
     def check_types(self, predicate: Predicate, subject: Entity, value: Value) -> None:
         """Raises `Refused` where subject or value is of a type that the predicate does not take."""

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from graph import journal
+from graph.paging import each_slot, each_told
 from graph.ports import MemoryStore, Page, Reader
 from ontology.claims import Told
-from ontology.events import Erasure, Kind, SlotHead
+from ontology.events import Erasure, Kind
 from ontology.facts import Slot
 from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
 from ontology.line import Run
@@ -32,7 +33,7 @@ def refold(store: MemoryStore, tenant: Tenant, progress: Callable[[int], None] =
     for scope in store.scopes(tenant):
         with store.read(scope) as reader:
             erasures = list(_erasures(reader))
-            for head in _slots(reader):
+            for head in each_slot(reader, None):
                 since = max((at for erasure, at in erasures if erasure.reaches(head.slot)), default=OPEN_START)
                 finding = _compare(reader, head.slot, since)
                 if finding is not None:
@@ -45,7 +46,7 @@ def refold(store: MemoryStore, tenant: Tenant, progress: Callable[[int], None] =
 
 
 def _compare(reader: Reader, slot: Slot, since: Instant) -> str | None:
-    wanted = {r for r in rectangles([_folded(told) for told in _claims(reader, slot)]) if r.recorded_to > since}
+    wanted = {r for r in rectangles([_folded(told) for told in each_told(reader, slot)]) if r.recorded_to > since}
     stored = {r for r in _stored(reader, slot) if r.recorded_to > since}
     if since > OPEN_START:  # what began before the erasure may have begun otherwise
         wanted, stored = ({_from(r, since) for r in side} for side in (wanted, stored))
@@ -82,20 +83,6 @@ def _stored(reader: Reader, slot: Slot) -> Iterator[Rectangle]:
             return
         last = page[-1].version
         after = (last.recorded_from, last.ordinal, last.valid_from)
-
-
-def _claims(reader: Reader, slot: Slot) -> Iterator[Told]:
-    after = None
-    while page := reader.claims(slot.subject, slot.predicate, limit=PAGE, after=after):
-        yield from (told for told in page if told.claim.slot == slot)
-        after = (page[-1].claim.entry.position, page[-1].claim.entry.ordinal, 0)
-
-
-def _slots(reader: Reader) -> Iterator[SlotHead]:
-    after = None
-    while page := reader.slots(None, limit=PAGE, after=after):
-        yield from page
-        after = page[-1].slot
 
 
 def _erasures(reader: Reader) -> Iterator[tuple[Erasure, Instant]]:

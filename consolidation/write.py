@@ -16,7 +16,7 @@ from consolidation.lookup import Context
 from consolidation.receipts import kept, restored
 from consolidation.transact import Transact
 from graph import journal
-from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Reader, Subscription, Transaction
+from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Reader, Transaction
 from graph.restating import restate
 from ontology.errors import JSON, Incorrect, KeyReused, VersionChanged, Violation, shown
 from ontology.events import ChangeSet, Kind
@@ -47,7 +47,7 @@ class Writer:
 
     def __init__(
         self, *, store: MemoryStore, clock: Clock, randomness: Randomness, core: Schema,
-        items_max: int = 10_000, key_days: int = 7, notify: Subscription | None = None,
+        items_max: int = 10_000, key_days: int = 7,
     ) -> None:  # fmt: skip
         self._store = store
         self._clock = clock
@@ -55,7 +55,6 @@ class Writer:
         self._core = core
         self._items_max = items_max
         self._key_days = key_days
-        self._notify = notify
         self._schemas: dict[Tenant, Schema] = {}
         self._schemas_lock = Lock()
 
@@ -95,8 +94,6 @@ class Writer:
                     tx.remember(principal, key, Answered(request=request, receipt=kept(finished.receipt)), until)
         except _DryRun:
             return Written(receipt=replace(finished.receipt, dry_run=True).document(), replayed=False)
-        if finished.changes is not None and self._notify is not None:
-            self._notify.committed(scope.tenant, finished.changes.position)
         return Written(receipt=finished.receipt.document(), replayed=False)
 
     def schema(self, scope: Scope) -> Schema:

@@ -1,11 +1,13 @@
-"""Reading versions page by page, up to a ceiling that the caller gives."""
+"""Reading page by page: versions up to a ceiling that the caller gives; slots, and what was told of one, to the end."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from graph.periods import ALWAYS, valid_order
 from graph.ports import Order, OrderKey, Page, Reader
-from ontology.facts import Fact, FactVersion
+from ontology.claims import Told
+from ontology.events import SlotHead
+from ontology.facts import Fact, FactVersion, Slot
 from ontology.ids import EntityId
 from ontology.instants import Instant
 from ontology.intervals import Interval
@@ -45,6 +47,26 @@ def each_version(
             return
         ceiling, size = ceiling - len(facts), min(2 * size, ROWS_PER_PAGE)
         after = valid_order(facts[-1].version)
+
+
+def each_slot(reader: Reader, predicate: str | None) -> Iterator[SlotHead]:
+    """Every slot of the scope, or of one predicate, in the order of `Reader.slots`."""
+    after = None
+    while page := reader.slots(predicate, limit=ROWS_PER_PAGE, after=after):
+        yield from page
+        if len(page) < ROWS_PER_PAGE:
+            return
+        after = page[-1].slot
+
+
+def each_told(reader: Reader, slot: Slot) -> Iterator[Told]:
+    """Everything that was ever told of a slot, ended claims and retractions included, as it was recorded."""
+    after = None
+    while page := reader.claims(slot.subject, slot.predicate, limit=ROWS_PER_PAGE, after=after):
+        yield from (told for told in page if told.claim.slot == slot)
+        if len(page) < ROWS_PER_PAGE:
+            return
+        after = (page[-1].claim.entry.position, page[-1].claim.entry.ordinal, 0)
 
 
 def history_page(

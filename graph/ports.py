@@ -292,9 +292,3 @@ class MemoryStore(Protocol):
         ...
 
     def close(self) -> None: ...
-
-
-class Subscription(Protocol):
-    """Told after each commit of this process, so that a waiting reader may look again; never a source of truth."""
-
-    def committed(self, tenant: Tenant, position: int) -> None: ...

@@ -91,9 +91,7 @@ def format_instant(instant: Instant) -> str:
 
 def format_date(year: int, month: int, day: int) -> str:
     """`YYYY-MM-DD`, with a signed year before 0 and beyond 9999."""
-    signed = f"{year:04d}" if 0 <= year <= 9999 else f"{'-' if year < 0 else '+'}{abs(year):04d}"
-    if year > 9999:
-        signed = f"+{year:06d}"
+    signed = f"{year:04d}" if 0 <= year <= 9999 else f"-{-year:04d}" if year < 0 else f"+{year:06d}"
     return f"{signed}-{month:02d}-{day:02d}"
 
 
