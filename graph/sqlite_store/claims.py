@@ -25,12 +25,12 @@ class ClaimReads(Snapshot):
         row = None
         if version.slot.scope == self._scope:
             place = (version.position, version.ordinal)
-            row = self._connection.one("slot_of_version", (self._tenant_pk, *place, self._scope_pk))
+            row = self._connection.one("version_by_id", (self._tenant_pk, *place, self._scope_pk))
         if row is None:
             return []
         at = min(known_at, version.recorded_to - 1)
         parameters = (
-            self._tenant_pk, row[0], version.value_key, version.valid_from, version.valid_to, at,
+            self._tenant_pk, row[1], version.value_key, version.valid_from, version.valid_to, at,
             *(after or _BEFORE_ALL), limit,
         )  # fmt: skip
         return self._tell(self._connection.all("evidence", parameters))

@@ -100,7 +100,7 @@ class FactReads(Snapshot):
         after = page.after or _BEFORE_ALL
         rows = [
             self._connection.all("audit", (slot, *valid, *recorded, *after, page.limit))
-            for slot, _ in self._connection.all("slots_of_subject", about)
+            for slot, _ in self._slots_now(about)
         ]
         return self._read(_merged(rows, Order.RECORDED, page.limit))
 
@@ -109,7 +109,7 @@ class FactReads(Snapshot):
         row = place and self._connection.one("version_by_id", (self._tenant_pk, *place, self._scope_pk))
         if not row:
             raise NotFound(f"no fact {shown(id)} here")
-        return self._fact(row[0], row[1] - 1)
+        return self._fact(row[0], row[2] - 1)
 
     # ---- what these are made of
 
@@ -131,7 +131,7 @@ class FactReads(Snapshot):
 
     def _slots_now(self, about: Row) -> list[Row]:
         """(slot, whether it is functional) of each slot."""
-        return self._connection.all("slots_of_subject", about)
+        return [(row[0], row[9]) for row in self._connection.all("slots_of", about)]
 
     def _history(
         self, slots: Iterable[Row], known_at: Instant, within: Interval, certain: bool, order: Order, page: Page
@@ -168,10 +168,10 @@ class FactReads(Snapshot):
 
     def _edge_entries(self, version: FactVersion, slot_pk: int, at: Instant) -> tuple[Iterable[Entry], Iterable[Entry]]:
         """Claims that show at the first and at the last instant of a version, one of each kind."""
-        parameters = (self._tenant_pk, slot_pk, version.value_key, version.valid_from, at)
-        first = self._connection.all("starts_of", parameters)
-        last = self._connection.all("ends_of", (*parameters, version.valid_to))
-        return map(codec.entry, first), map(codec.entry, last)
+        parameters = (self._tenant_pk, slot_pk, version.value_key, version.valid_from, at, version.valid_to)
+        rows = self._connection.all("edges_of", parameters)
+        first, last = ([codec.entry(row[1:]) for row in rows if row[0] == end] for end in (0, 1))
+        return first, last
 
 
 def _bounds(rows: Iterable[Row], valid_at: Instant) -> list[Row]:

@@ -123,31 +123,26 @@ LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
 WHERE v.pk = ?1
 
 -- name: version_by_id
-SELECT v.pk, v.recorded_to FROM versions v
+SELECT v.pk, v.slot_pk, v.recorded_to FROM versions v
 WHERE v.tenant_pk = ?1 AND v.position = ?2 AND v.ordinal = ?3 AND v.scope_pk = ?4
 
--- name: starts_of
--- At most one claim of each kind of start among those that show at the first instant of a version.
-SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+-- name: edges_of
+-- Of a version [?4, ?6) at most one claim of each kind of start (0) among those that show at its first instant, and of
+-- each kind of end (1) among those that show at its last.
+SELECT 0, c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
 FROM extents e
 JOIN claims c ON c.tenant_pk = ?1 AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
 WHERE e.slot_pk = ?2 AND e.value_key = ?3 AND e.valid_from = ?4 AND e.recorded_from <= ?5 AND e.recorded_to > ?5
 GROUP BY c.start_kind
-
--- name: ends_of
--- The same for the end of a version [?4, ?6).
-SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+UNION ALL
+SELECT 1, c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
 FROM extents e
 JOIN claims c ON c.tenant_pk = ?1 AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
 WHERE e.slot_pk = ?2 AND e.value_key = ?3 AND e.valid_from >= ?4 AND e.valid_from < ?6 AND e.valid_to = ?6
   AND e.recorded_from <= ?5 AND e.recorded_to > ?5
 GROUP BY c.end_kind
-
--- name: slots_of_subject
-SELECT s.pk, s.functional FROM slots s
-WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate >= ?4 AND s.predicate <= ?5
 
 -- name: history_now
 -- Versions of slot ?1 that meet [?3, ?4); ?5 says whether the slot is functional, which bounds what reaches in.
@@ -248,9 +243,6 @@ WHERE v.slot_pk = ?1 AND v.valid_to > ?2 AND v.valid_from < ?3 AND v.recorded_fr
   AND (v.recorded_from >= ?4 OR (v.recorded_to >= ?4 AND v.recorded_to < ?5))
   AND (v.recorded_from, v.ordinal, v.valid_from) > (?6, ?7, ?8)
 ORDER BY v.recorded_from, v.ordinal, v.valid_from LIMIT ?9
-
--- name: slot_of_version
-SELECT slot_pk FROM versions WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3 AND scope_pk = ?4
 
 -- name: evidence
 SELECT DISTINCT c.position, c.ordinal

@@ -1,0 +1,64 @@
+"""The named queries of the stores: one name for one thing, in one order."""
+
+import re
+from importlib import resources
+from itertools import zip_longest
+from typing import Final
+
+import pytest
+
+KEYS: Final = (
+    "its tables are joined by integer keys, which have to be looked up; in the graph a key is a hash of the scope"
+)
+APPLY: Final = "in the graph all of a commit is one query, `apply`: each round trip costs"
+STEPS: Final = (
+    "read in steps, each along one index; in the graph a round trip costs, so another query answers it as well"
+)
+SNAPSHOT: Final = "the graph has no snapshots and no lock but its data"
+MIGRATIONS: Final = "SQLite reads its migrations before it knows whether the file is its own, so not by name"
+SERVER: Final = "a server has to be asked about itself; a file has pragmas"
+
+ONLY_SQLITE: Final = {
+    "tenant": KEYS, "scope": KEYS, "name": KEYS, "episode_pk": KEYS, "last_slot": KEYS,
+    "put_scope": KEYS, "put_name": KEYS,
+    "version_by_id": STEPS, "payloads_of_event": STEPS, "is_value": STEPS, "is_held": STEPS,
+    "window_span": STEPS, "window_span_of_value": STEPS, "extents_of_version": STEPS, "extents_of_slot": STEPS,
+    "put_entity": APPLY, "put_episode": APPLY, "put_slot": APPLY, "move_slot": APPLY, "put_claim": APPLY,
+    "end_claim": APPLY, "close_version": APPLY, "put_version": APPLY, "hide_extent": APPLY, "show_extent": APPLY,
+    "put_support": APPLY, "put_event": APPLY, "put_payload": APPLY, "advance_tenant": APPLY,
+}  # fmt: skip
+ONLY_NEO4J: Final = {
+    "apply": APPLY,
+    "lock": SNAPSHOT, "slot_as_of": SNAPSHOT, "committed": SNAPSHOT,
+    "erase_values": "what a fact says is a node of its own",
+    "put_successor": "a correction is a relationship between claims; in a table it is two columns of `end_claim`",
+    "take_migrations": MIGRATIONS, "migration": MIGRATIONS,
+    "server": SERVER, "indexes": SERVER, "await_indexes": SERVER, "settings": SERVER, "server_clock": SERVER,
+}  # fmt: skip
+
+
+def names(package: str, file: str, comment: str) -> list[str]:
+    text = (resources.files(package) / file).read_text(encoding="utf-8")
+    return re.findall(rf"^{comment} name: (\w+)$", text, re.MULTILINE)
+
+
+SQLITE: Final = names("graph.sqlite_store", "queries.sql", "--")
+NEO4J: Final = names("graph.neo4j_store", "queries.cypher", "//")
+
+
+@pytest.mark.parametrize("found", [SQLITE, NEO4J], ids=["sqlite", "neo4j"])
+def test_a_store_gives_each_name_once(found: list[str]) -> None:
+    assert len(found) > 60
+    assert sorted(found) == sorted(set(found))
+
+
+def test_what_both_stores_ask_has_the_same_name_in_the_same_order() -> None:
+    shared = set(SQLITE) & set(NEO4J)
+    pairs = zip_longest([name for name in SQLITE if name in shared], [name for name in NEO4J if name in shared])
+    apart = next((pair for pair in pairs if pair[0] != pair[1]), None)
+    assert apart is None, f"here the order parts: queries.sql has {apart[0]!r}, queries.cypher {apart[1]!r}"
+
+
+def test_a_query_of_one_store_alone_has_a_reason() -> None:
+    assert set(SQLITE) - set(NEO4J) == set(ONLY_SQLITE), "name it as the other store does, or say why here"
+    assert set(NEO4J) - set(SQLITE) == set(ONLY_NEO4J), "name it as the other store does, or say why here"
