@@ -18,7 +18,7 @@ _PARTS: Final = (
     "scopes", "entities", "ends", "episodes", "slots", "claims", "payloads",
     "cited", "endings", "closed", "hidden", "facts", "literals", "shown", "support",
 )  # fmt: skip
-"""The lists that `apply` takes, in the order of the counts that it gives."""
+"""What `apply` takes, in order, which is that of the counts that it gives."""
 _ROWS_AT_ONCE: Final = 2_000
 
 Parts = Mapping[str, Sequence[object]]
@@ -48,7 +48,7 @@ class Applying:
             self._erase(erasure)
         turn = self._turn(commit, after)
         for chunk in _chunks({**self._told(commit), **self._believed(commit)}):
-            counts = self._run("apply", {**turn, **chunk})[0]
+            counts = self._run("apply", {**turn, "parts": [chunk[name] for name in _PARTS]})[0]
             for name, count in zip(_PARTS, counts, strict=True):
                 _check(name, count, len(chunk[name]))
         self._put_successors(commit)
