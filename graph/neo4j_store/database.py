@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import resources
 from types import TracebackType
@@ -32,6 +32,9 @@ RETRY_AFTER_SECONDS: Final = 2
 _ADDRESS: Final = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?://", re.IGNORECASE)
 _ATTEMPTS: Final = 4
 _FIRST_PAUSE: Final = 0.05
+_PLANNED_ONCE: Final = "CYPHER replan=skip "
+"""A query keeps the plan that it had at first, whatever the counts in the database become. Its indexes are named or
+unique, so that no other plan would do better, and a load that grows them would wait for a new one every ten seconds."""
 _ERRORS: Final = (DriverError, Neo4jError, OSError, UnicodeEncodeError, OverflowError)
 
 
@@ -78,7 +81,7 @@ class Work:
     def run(self, query: str, parameters: Parameters) -> list[Row]:
         """Every record that a named query gives, as a list of its columns."""
         with translating():
-            return self._transaction.run(QUERIES[query], dict(parameters)).values()
+            return self._transaction.run(_PLANNED_ONCE + QUERIES[query], dict(parameters)).values()
 
     def commit(self) -> None:
         """Raises `CommitLost` where the reply did not come."""
@@ -122,7 +125,7 @@ class Database:
 
         Raises `Unavailable`, `Busy`.
         """
-        asked = Query(QUERIES[query], timeout=self._limits.read_seconds)
+        asked = Query(_PLANNED_ONCE + QUERIES[query], timeout=self._limits.read_seconds)
 
         def once() -> list[Row]:
             with self._session(READ_ACCESS) as session:
@@ -133,7 +136,7 @@ class Database:
     def each(self, query: str, parameters: Parameters) -> Iterator[Row]:
         """The records one by one, for what may be too much at once."""
         with translating(), self._session(READ_ACCESS) as session:
-            for record in session.run(QUERIES[query], dict(parameters)):
+            for record in session.run(_PLANNED_ONCE + QUERIES[query], dict(parameters)):
                 yield list(record.values())
 
     def change(self, statement: LiteralString, parameters: Parameters) -> list[Row]:
@@ -146,11 +149,17 @@ class Database:
         return self._again(once)
 
     def begin(self) -> Work:
-        """Raises `Unavailable`, `Busy`."""
+        """A transaction; that the server cannot be reached may come out with its first query alone.
+
+        Raises `Unavailable`, `Busy`.
+        """
         with translating():
             session = self._session(WRITE_ACCESS)
+            # the driver does so in its `execute_query`: BEGIN travels with the first query, not by itself
+            together: AbstractContextManager[None] = getattr(session, "_pipelined_begin", nullcontext())
             try:
-                return Work(session, session.begin_transaction(timeout=self._limits.write_seconds))
+                with together:
+                    return Work(session, session.begin_transaction(timeout=self._limits.write_seconds))
             except BaseException:
                 session.close()
                 raise
