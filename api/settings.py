@@ -5,15 +5,16 @@ This is the only module that reads the environment. Nothing is read at import.
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ontology.errors import Incorrect, Violation, shown
@@ -22,9 +23,21 @@ from ontology.scope import check_name
 PREFIX: Final = "VIGENCIA_"
 CONFIG_VARIABLE: Final = "VIGENCIA_CONFIG"
 """Names another `config.toml` than that of the platform's directory."""
+HIDDEN: Final = "***"
+"""What is shown of a secret."""
+SECRETS: Final = frozenset({"neo4j_password"})
+SQLITE: Final = "sqlite:///"
 MEMORY: Final = ":memory:"
+NEO4J: Final = "neo4j"
+"""The store at `NEO4J_URI`."""
 
 _LEVELS: Final = ("debug", "info", "warning", "error")
+_STORES: Final = (
+    "give 'sqlite:///PATH', 'sqlite:////ABSOLUTE/PATH', 'sqlite:///:memory:', 'neo4j', 'neo4j://HOST:PORT' or "
+    "'bolt://HOST:PORT' (with +s for TLS, +ssc for a certificate of one's own)"
+)
+_BOLT: Final = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?://", re.IGNORECASE)
+_PASSWORD: Final = re.compile(r"(?P<before>[a-z][a-z0-9+.-]*://[^:@/]*):.*@", re.IGNORECASE | re.DOTALL)
 _NOT_SETTINGS: Final = (CONFIG_VARIABLE, "VIGENCIA_SOAK", "VIGENCIA_PROPERTY_MINUTES")
 
 
@@ -38,9 +51,30 @@ class Origin(StrEnum):
 
 
 def _store(url: str) -> str:
-    if not url.startswith("sqlite:///") or url == "sqlite:///":
-        raise ValueError("give 'sqlite:///PATH', 'sqlite:////ABSOLUTE/PATH' or 'sqlite:///:memory:'")
-    return url
+    if url == NEO4J or (url.startswith(SQLITE) and url != SQLITE):
+        return url
+    if not _BOLT.match(url):
+        raise ValueError(_STORES)
+    return _address(url)
+
+
+def _address(uri: str) -> str:
+    """The address of a Neo4j, without what belongs into other settings."""
+    if not _BOLT.match(uri):
+        raise ValueError("give neo4j://HOST:PORT or bolt://HOST:PORT (with +s for TLS)")
+    if "@" in uri:
+        raise ValueError("an address has no user and no password; give NEO4J_USERNAME and NEO4J_PASSWORD")
+    try:
+        parts = urlsplit(uri)
+        host, path = parts.hostname, parts.path
+        _ = parts.port
+    except ValueError as exc:
+        raise ValueError(f"{exc}; give neo4j://HOST:PORT or bolt://HOST:PORT") from None
+    if not host:
+        raise ValueError("it names no host; give neo4j://HOST:PORT or bolt://HOST:PORT")
+    if path not in ("", "/"):
+        raise ValueError(f"an address has no path; name the database with NEO4J_DATABASE={path.strip('/')}")
+    return uri
 
 
 def _level(name: str) -> str:
@@ -57,13 +91,36 @@ def _tenant(name: str) -> str:
 
 
 class Settings(BaseSettings):
-    """Everything that can be set. A field `port` is `VIGENCIA_PORT` in the environment, `port` in `config.toml`."""
+    """Everything that can be set. A field `port` is `VIGENCIA_PORT` in the environment, `port` in `config.toml`.
+
+    Those that Neo4j's own tools have are named as there: `neo4j_uri` is `NEO4J_URI`.
+    """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True)
 
     store: Annotated[str, AfterValidator(_store)] = Field(
         "sqlite:///vigencia.db",
-        description="where memory is kept: `sqlite:///PATH`, or `sqlite:///:memory:` for this process only",
+        description=(
+            "where memory is kept: `sqlite:///PATH`, `sqlite:///:memory:` for this process only, `neo4j` for the "
+            "server at `NEO4J_URI`, or its address"
+        ),
+    )
+    neo4j_uri: str = Field(
+        "bolt://localhost:7687",
+        validation_alias="neo4j_uri",
+        description="where the Neo4j server is: `bolt://`, or `neo4j://` for a cluster; `+s` for TLS",
+    )
+    neo4j_username: str = Field(
+        "neo4j", min_length=1, validation_alias="neo4j_username", description="who we are to the Neo4j server"
+    )
+    neo4j_password: SecretStr | None = Field(
+        None, validation_alias="neo4j_password", description="the password there; without one no user is named either"
+    )
+    neo4j_database: str = Field(
+        "neo4j", min_length=1, validation_alias="neo4j_database", description="which database of the Neo4j server"
+    )
+    store_wait_seconds: float = Field(
+        60.0, ge=0, le=3600, description="how long `serve` waits at its start for a store that is away"
     )
     host: str = Field("127.0.0.1", description="the address to listen on; off loopback a keys file is required")
     port: int = Field(8321, ge=0, le=65_535, description="the port to listen on; 0 takes a free one")
@@ -99,10 +156,16 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, InitSettingsSource(settings_cls, dict(_from_file()))
 
+    @field_validator("neo4j_uri")
+    @classmethod
+    def _check_neo4j_uri(cls, uri: str, given: ValidationInfo) -> str:
+        """Only where it counts: the variable may be there for another program."""
+        return _address(uri) if given.data.get("store") == NEO4J else uri
+
     @property
-    def sqlite_path(self) -> str:
-        """The path of the SQLite file, or `:memory:`."""
-        return self.store.removeprefix("sqlite:///")
+    def neo4j_address(self) -> str:
+        """Where the server is, if memory is kept on one."""
+        return self.neo4j_uri if self.store == NEO4J else self.store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +197,7 @@ def effective(**flags: object) -> list[Effective]:
     given, in_file = _given(flags), _from_file()
     shown_settings = []
     for name, field in Settings.model_fields.items():
-        variable = PREFIX + name.upper()
+        variable = variable_of(name)
         if name in given:
             origin = Origin.FLAG
         elif os.environ.get(variable):
@@ -145,7 +208,7 @@ def effective(**flags: object) -> list[Effective]:
         shown_settings.append(
             Effective(
                 name=name,
-                value=masked(str(value)) if isinstance(value, str | Path) else value,
+                value=_fit(value),
                 origin=origin,
                 variable=variable,
                 description=field.description or "",
@@ -155,12 +218,14 @@ def effective(**flags: object) -> list[Effective]:
 
 
 def masked(text: str) -> str:
-    """`text` without the password of a URL."""
-    parts = urlsplit(text)
-    if parts.password is None:
-        return text
-    place = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{parts.username or ''}:***@{place}"))
+    """`text` without the password of a URL, which may hold what a URL cannot."""
+    return _PASSWORD.sub(rf"\g<before>:{HIDDEN}@", text)
+
+
+def variable_of(setting: str) -> str:
+    """The environment variable of a setting."""
+    name = setting.upper()
+    return name if Settings.model_fields[setting].validation_alias else PREFIX + name
 
 
 def config_file() -> Path:
@@ -175,13 +240,21 @@ def config_file() -> Path:
 
 def unknown_variables() -> list[str]:
     """Variables that look like settings and are none, each with what may have been meant."""
-    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    known = {variable_of(name) for name in Settings.model_fields}
     found = []
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known and name not in _NOT_SETTINGS:
-            near = difflib.get_close_matches(name, known, n=1)
+            bare = name.removeprefix(PREFIX)
+            near = [bare] if bare in known else difflib.get_close_matches(name, known, n=1)
             found.append(f"{name}, did you mean {near[0]}?" if near else f"{name} is no setting")
     return found
+
+
+def _fit(value: object) -> str | int | float | None:
+    """A value fit to be shown."""
+    if isinstance(value, SecretStr):
+        return HIDDEN
+    return value if value is None or isinstance(value, int | float) else masked(str(value))
 
 
 def _given(flags: Mapping[str, object]) -> dict[str, object]:
@@ -209,6 +282,8 @@ def _unreadable(exc: ValidationError) -> Incorrect:
             detail += f"; did you mean {near[0]!r}?" if near else "; `vigencia config show` lists them"
         else:
             told = str(error["msg"]).removeprefix("Value error, ")
-            code, detail = "bad_setting", f"the setting {name!r} cannot be {shown(error['input'])}: {told}"
+            given = error["input"]
+            value = HIDDEN if name in SECRETS else shown(masked(given) if isinstance(given, str) else given)
+            code, detail = "bad_setting", f"the setting {name!r} cannot be {value}: {told}"
         violations.append(Violation(pointer=f"/{name}", code=code, detail=detail))
     return Incorrect("; ".join(v.detail for v in violations), violations=violations)

@@ -3,23 +3,33 @@
 This is the only module that knows a store by its name.
 """
 
+import logging
+import os
 import secrets
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, Protocol
 
 from api.auth import is_loopback
-from api.settings import MEMORY, Settings
+from api.settings import MEMORY, SQLITE, Settings
 from consolidation.write import Writer
-from graph.ports import Clock, MemoryStore, Randomness
+from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
 from ontology.errors import Incorrect, NotFound, Unavailable, shown
 from ontology.instants import Instant
 from ontology.packs import load_core
 from ontology.schema import Schema
 from ontology.scope import scope_of
+
+FREE_BYTES_MIN: Final = 100 * 1024**2
+_MAKE_IT: Final = "make it with `vigencia init`, or name another with --store"
+_RETRY_SECONDS: Final = 1.0
+
+log = logging.getLogger("vigencia.api.wiring")
 
 
 class SystemClock:
@@ -36,6 +46,107 @@ class SystemRandomness:
         return secrets.token_bytes(count)
 
 
+class Place(Protocol):
+    """Where memory is kept. Whoever holds one need not know what keeps it."""
+
+    @property
+    def name(self) -> str:
+        """For people and logs: without secrets."""
+        ...
+
+    @property
+    def lasting(self) -> bool:
+        """Whether what is kept there is there for the next process."""
+        ...
+
+    def open(self, *, must_exist: bool) -> MemoryStore:
+        """The store; it is made if it is not there, or `must_exist`.
+
+        Raises `NotFound` where it must and does not, `Unavailable` where it cannot be reached or made.
+        """
+        ...
+
+    def surroundings(self) -> Iterator[Finding]:
+        """What can be found before the store is opened."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SqlitePlace:
+    """A file of this machine, or `:memory:`."""
+
+    path: str
+    lock_seconds: float
+
+    @property
+    def name(self) -> str:
+        return SQLITE + self.path
+
+    @property
+    def lasting(self) -> bool:
+        return self.path != MEMORY
+
+    def open(self, *, must_exist: bool) -> MemoryStore:
+        if self.lasting:
+            folder = Path(self.path).parent
+            if must_exist and not Path(self.path).is_file():
+                raise NotFound(f"there is no store at {shown(self.path, 400)}", remedy=_MAKE_IT)
+            if not folder.is_dir():
+                name = shown(str(folder), 400)
+                raise Unavailable(f"there is no folder {name} for the store; make it, or name another store")
+        return SqliteStore(self.path, busy_seconds=self.lock_seconds)
+
+    def surroundings(self) -> Iterator[Finding]:
+        path = Path(self.path)
+        folder = path.resolve().parent
+        if not folder.is_dir():
+            yield Finding(check="folder", finding=f"there is no folder {folder}; make it", grade=Grade.FAILED)
+            return
+        target = path if path.exists() else folder
+        if os.access(target, os.W_OK):
+            yield Finding(check="writable", finding=f"{target} can be written to by this user")
+        else:
+            finding = f"{target} cannot be written to by this user"
+            yield Finding(check="writable", finding=finding, grade=Grade.FAILED)
+        free = shutil.disk_usage(folder).free
+        grade = Grade.OK if free >= FREE_BYTES_MIN else Grade.FAILED
+        yield Finding(check="disk", finding=f"{free // 1024**2:,} MiB free", grade=grade)
+
+
+@dataclass(frozen=True, slots=True)
+class Neo4jPlace:
+    """A database of a Neo4j server or cluster."""
+
+    settings: Settings
+
+    @property
+    def name(self) -> str:
+        return f"{self.settings.neo4j_address} (database {self.settings.neo4j_database})"
+
+    @property
+    def lasting(self) -> bool:
+        return True
+
+    def open(self, *, must_exist: bool) -> MemoryStore:
+        from graph.neo4j_store.store import Neo4jStore  # its driver takes a while to load
+
+        settings, password = self.settings, self.settings.neo4j_password
+        try:
+            return Neo4jStore(
+                settings.neo4j_address,
+                user=None if password is None else settings.neo4j_username,
+                password=None if password is None else password.get_secret_value(),
+                database=settings.neo4j_database,
+                busy_seconds=settings.lock_seconds,
+                make=not must_exist,
+            )
+        except NotFound as exc:
+            raise NotFound(exc.message, remedy=_MAKE_IT) from exc
+
+    def surroundings(self) -> Iterator[Finding]:
+        return iter(())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """What an application works with: one per process and database."""
@@ -50,16 +161,27 @@ class Services:
         self.store.close()
 
 
-def open_services(settings: Settings, clock: Clock | None = None, randomness: Randomness | None = None) -> Services:
+def place_of(settings: Settings) -> Place:
+    """Where the settings say that memory is kept."""
+    if settings.store.startswith(SQLITE):
+        return SqlitePlace(settings.store.removeprefix(SQLITE), settings.lock_seconds)
+    return Neo4jPlace(settings)
+
+
+def open_services(
+    settings: Settings,
+    clock: Clock | None = None,
+    randomness: Randomness | None = None,
+    *,
+    must_exist: bool = False,
+    wait_seconds: float = 0.0,
+) -> Services:
     """Open the store that the settings name, and make it if it is not there.
 
-    Raises `Unavailable` where that cannot be done.
+    A store that is away may take `wait_seconds` to come up. Raises as `Place.open` does.
     """
     clock, randomness = clock or SystemClock(), randomness or SystemRandomness()
-    folder = Path(settings.sqlite_path).parent
-    if settings.sqlite_path != MEMORY and not folder.is_dir():
-        raise Unavailable(f"there is no folder {shown(str(folder), 400)} for the store; make it, or name another store")
-    store = SqliteStore(settings.sqlite_path, busy_seconds=settings.lock_seconds)
+    store = _awaited(place_of(settings), wait_seconds, must_exist=must_exist)
     writer = Writer(
         store=store,
         clock=clock,
@@ -71,19 +193,27 @@ def open_services(settings: Settings, clock: Clock | None = None, randomness: Ra
     return Services(store=store, writer=writer, clock=clock, randomness=randomness, settings=settings)
 
 
-@contextmanager
-def services(settings: Settings, *, must_exist: bool = False) -> Iterator[Services]:
-    """The services for the length of a block.
+def _awaited(place: Place, wait_seconds: float, *, must_exist: bool) -> MemoryStore:
+    """The store, once it answers. What no time puts right is raised at once."""
+    deadline = time.monotonic() + wait_seconds
+    told = ""
+    while True:
+        try:
+            return place.open(must_exist=must_exist)
+        except Unavailable as exc:
+            left = deadline - time.monotonic()
+            if exc.retry_after is None or left <= 0:
+                raise
+            if exc.message != told:
+                told = exc.message
+                log.warning("waiting up to %.0f s for the store %s: %s", left, place.name, told)
+            time.sleep(min(_RETRY_SECONDS, left))
 
-    Raises `NotFound` where the store `must_exist` and does not.
-    """
-    path = settings.sqlite_path
-    if must_exist and path != MEMORY and not Path(path).is_file():
-        raise NotFound(
-            f"there is no store at {shown(path, 400)}",
-            remedy="make it with `vigencia init`, or name another with --store",
-        )
-    opened = open_services(settings)
+
+@contextmanager
+def services(settings: Settings, *, must_exist: bool = False, wait_seconds: float = 0.0) -> Iterator[Services]:
+    """The services for the length of a block. Raises as `open_services` does."""
+    opened = open_services(settings, must_exist=must_exist, wait_seconds=wait_seconds)
     try:
         yield opened
     finally:
@@ -92,10 +222,11 @@ def services(settings: Settings, *, must_exist: bool = False) -> Iterator[Servic
 
 def current_schema(settings: Settings) -> Schema:
     """The schema of the tenant of the settings; the core pack where there is no store yet."""
-    if settings.sqlite_path == MEMORY or not Path(settings.sqlite_path).is_file():
+    try:
+        with services(settings, must_exist=True) as opened:
+            return opened.writer.schema(scope_of(settings.tenant))
+    except NotFound:
         return load_core()
-    with services(settings) as opened:
-        return opened.writer.schema(scope_of(settings.tenant))
 
 
 def check_exposure(settings: Settings) -> None:

@@ -268,6 +268,26 @@ class MemoryStore(Protocol):
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """A snapshot. Raises `Unavailable` if the store cannot be reached."""
         ...
+class Grade(StrEnum):
+    """How good it is what a check found."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """It works, and should be looked at."""
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one check found, in words for whoever keeps the store running."""
+
+    check: str
+    finding: str
+    grade: Grade = Grade.OK
+    private: bool = False
+    """Whether it names a path or a user, which not everybody need know who may ask whether the store is ready."""
+
+
 
     def write(self, scope: Scope) -> AbstractContextManager[Transaction]:
         """The tenant's write lock and a transaction under it, committed if the block ends without an exception.
@@ -287,8 +307,11 @@ class MemoryStore(Protocol):
         `ledger_hash` hashes. Kinds: schema, entity, episode, claim, ending, version, support."""
         ...
 
-    def check(self) -> dict[str, str]:
-        """What `doctor` and `/readyz` report: names and findings. Raises `Unavailable`."""
+    def check(self, now: Instant) -> list[Finding]:
+        """What `doctor` and `/readyz` report. `now` is the caller's time, to hold other clocks against.
+
+        Raises `Unavailable`.
+        """
         ...
 
     def close(self) -> None: ...

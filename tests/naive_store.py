@@ -16,6 +16,7 @@ from graph.ledger import KINDS, LedgerItem, ledger_order, ledger_row
 from graph.ports import (
     Answered,
     Capabilities,
+    Finding,
     Head,
     MemoryStore,
     Order,
@@ -517,8 +518,8 @@ class NaiveStore:
         for kind, items in zip(KINDS, kinds, strict=True):
             yield from ((kind, ledger_row(kind, item)) for item in sorted(items, key=ledger_order))
 
-    def check(self) -> dict[str, str]:
-        return {"engine": "naive", "tenants": str(len(self.tenants()))}
+    def check(self, now: Instant) -> list[Finding]:
+        return [Finding(check="engine", finding="naive"), Finding(check="tenants", finding=str(len(self.tenants())))]
 
     def close(self) -> None:
         """Nothing to let go of."""

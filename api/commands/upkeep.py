@@ -128,23 +128,33 @@ def doctor(
 
     vigencia doctor
 
-    vigencia doctor --store sqlite:////srv/vigencia.db --json
+    vigencia doctor --store bolt://localhost:7687 --json
 
-    Exit code 9 where a check fails.
+    Exit code 9 where a check fails; what is only a warning works, and should be looked at.
     """
     with answering(as_json=as_json) as out:
         from api.diagnosis import diagnose
+        from graph.ports import Grade
 
         findings = diagnose(store=store, tenant=tenant)
-        failed = [f for f in findings if not f.fine]
+        failed = [f for f in findings if f.grade is Grade.FAILED]
         if as_json:
             out.document(
                 {
                     "fine": not failed,
-                    "checks": [{"check": f.check, "fine": f.fine, "finding": f.finding} for f in findings],
+                    "checks": [
+                        {
+                            "check": f.check,
+                            "fine": f.grade is not Grade.FAILED,
+                            "grade": f.grade.value,
+                            "finding": f.finding,
+                        }
+                        for f in findings
+                    ],
                 }
             )
         else:
-            out.table(("check", "", "finding"), [(f.check, "ok" if f.fine else "FAILED", f.finding) for f in findings])
+            grades = {Grade.OK: "ok", Grade.WARNING: "warning", Grade.FAILED: "FAILED"}
+            out.table(("check", "", "finding"), [(f.check, grades[f.grade], f.finding) for f in findings])
         if failed:
             raise typer.Exit(CHECK_FAILED)

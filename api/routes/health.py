@@ -27,8 +27,8 @@ def read_health(call: Call, query: NoQuery) -> Response:
 )  # fmt: skip
 def read_readiness(call: Call, query: NoQuery) -> Response:
     """Whether the store answers, and what it reports of itself."""
-    checks = call.services.store.check()
-    return _json({"status": "ready", "checks": {name: found for name, found in checks.items() if name != "file"}})
+    found = call.services.store.check(call.services.clock.now())
+    return _json({"status": "ready", "checks": {each.check: each.finding for each in found if not each.private}})
 
 
 @routes.get(

@@ -27,7 +27,7 @@ from ontology.errors import Busy, Fault, Incorrect, Unavailable, VigenciaError, 
 Parameters = Mapping[str, object]
 T = TypeVar("T")
 
-RETRY_AFTER_SECONDS: Final = 2
+RETRY_AFTER_SECONDS: Final = 5
 """What a caller is told to wait when the server is away: a restart takes longer than a lock."""
 _ADDRESS: Final = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?://", re.IGNORECASE)
 _ATTEMPTS: Final = 4
@@ -45,6 +45,7 @@ class Limits:
     connections: int = 100
     connect_seconds: float = 5.0
     acquire_seconds: float = 5.0
+    send_seconds: float = 10.0
     read_seconds: float = 30.0
     write_seconds: float = 120.0
     idle_seconds: float = 30.0
@@ -108,6 +109,7 @@ class Database:
                 max_connection_pool_size=limits.connections,
                 connection_timeout=limits.connect_seconds,
                 connection_acquisition_timeout=limits.acquire_seconds,
+                connection_write_timeout=limits.send_seconds,
                 max_transaction_retry_time=limits.acquire_seconds,
                 initial_retry_delay=_FIRST_PAUSE,
                 liveness_check_timeout=limits.idle_seconds,
@@ -119,6 +121,11 @@ class Database:
             raise _bad_address(uri, str(exc)) from exc
         # a reader of a cluster must not meet a member that lags behind the one that it asked before
         self._bookmarks = GraphDatabase.bookmark_manager() if uri.startswith("neo4j") else None
+
+    @property
+    def name(self) -> str:
+        """Of the database on its server."""
+        return self._name
 
     def run(self, query: str, parameters: Parameters) -> list[Row]:
         """Every record of a named query that only reads, in a transaction of its own; tried again where that may help.
@@ -174,14 +181,17 @@ class Database:
         )
 
     def _again(self, action: Callable[[], T]) -> T:
-        """Do `action`, again a few times where the driver says that it may succeed then."""
+        """Do `action`, again a few times where the driver says that it may succeed then, and soon: what took as long
+        as a connection may take was asked of a server that hangs."""
         pause = _FIRST_PAUSE
+        began = time.monotonic()
         for attempt in range(_ATTEMPTS):
             with translating():
                 try:
                     return action()
                 except (DriverError, Neo4jError) as exc:
-                    if attempt == _ATTEMPTS - 1 or not exc.is_retryable():
+                    slow = time.monotonic() - began > self._limits.connect_seconds / 2
+                    if attempt == _ATTEMPTS - 1 or slow or not exc.is_retryable():
                         raise
             time.sleep(pause)
             pause *= 2
@@ -208,7 +218,8 @@ def translated(exc: Exception) -> VigenciaError:
             detail = "a number is beyond 64 bits; give a smaller one"
             return Incorrect(detail, violations=(Violation(pointer="", code="out_of_range", detail=detail),))
         case AuthError():
-            return _away(f"the server does not let us in: {exc}", "check user and password")
+            remedy = "check the user and the password (NEO4J_USERNAME, NEO4J_PASSWORD)"
+            return Unavailable(f"the server does not let us in: {shown(str(exc), 300)}", remedy=remedy)
         case Neo4jError() if "Lock" in code or "Deadlock" in code or "TransactionTimedOut" in code:
             return Busy("another writer held the store too long; nothing was written")
         case TransientError() if "Unavailable" not in code:

@@ -1009,7 +1009,12 @@ CALL dbms.components() YIELD name, versions, edition WHERE name = 'Neo4j Kernel'
 SHOW INDEXES YIELD name, state WHERE state <> 'ONLINE' RETURN name, state
 
 // name: settings
-SHOW SETTINGS 'db.lock.acquisition.timeout' YIELD value RETURN value
+SHOW SETTINGS 'db.lock.acquisition.timeout', 'server.bolt.connection_keep_alive',
+  'server.bolt.connection_keep_alive_probes', 'server.directories.data'
+YIELD name, value RETURN name, value
+
+// name: current_user
+SHOW CURRENT USER YIELD user
 
 // name: await_indexes
 CALL db.awaitIndexes(300)

@@ -13,20 +13,23 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 from graph.neo4j_store.database import QUERIES, CommitLost, Database, Limits, Work
-from graph.neo4j_store.diagnosis import diagnose, engine
+from graph.neo4j_store.diagnosis import check_supported, diagnose, engine
 from graph.neo4j_store.ledger import ledger_rows
-from graph.neo4j_store.migration import migrate
+from graph.neo4j_store.migration import migrate, version
 from graph.neo4j_store.reader import Neo4jReader
 from graph.neo4j_store.snapshot import NO_DIGEST, NOTHING, SETTLED_MILLISECONDS, head_of, readable
 from graph.neo4j_store.transaction import Neo4jTransaction
-from graph.ports import Capabilities, Head, MemoryStore, Reader, Transaction
-from ontology.errors import Busy, Fault, Unavailable
+from graph.ports import Capabilities, Finding, Head, MemoryStore, Reader, Transaction
+from ontology.errors import Busy, Fault, NotFound, Unavailable
+from ontology.instants import Instant
 from ontology.scope import Namespace, Purpose, Scope, Tenant
 
 BUSY_SECONDS: Final = 5.0
 _UNSURE_SECONDS: Final = 30.0
 _LOOKUP_PAUSES: Final = (0.0, 0.1, 0.5, 2.0)
 """How long to wait before each attempt to look up a commit whose reply was lost."""
+_LOOKUP_SECONDS: Final = 5.0
+"""After which no attempt begins: one at a server that hangs takes as long as everything at it."""
 
 
 class Neo4jStore:
@@ -34,13 +37,13 @@ class Neo4jStore:
 
     def __init__(
         self, uri: str, *, user: str | None = None, password: str | None = None, database: str = "neo4j",
-        busy_seconds: float = BUSY_SECONDS, wait_seconds: float = 0.0, limits: Limits | None = None,
+        busy_seconds: float = BUSY_SECONDS, limits: Limits | None = None, make: bool = True,
     ) -> None:  # fmt: skip
         """`busy_seconds` is how long a writer waits for the others of this process; the server has a limit of its own
-        for those of other processes (`db.lock.acquisition.timeout`). `wait_seconds` is how long a server that is
-        away may take to come up.
+        for those of other processes (`db.lock.acquisition.timeout`). Without `make` the database is left as it is.
 
-        Raises `Unavailable` where it does not, `Incorrect` for a bad URI, `Unsupported` for another version's data.
+        Raises `Unavailable` where the server is away, `Incorrect` for a bad URI, `Unsupported` for a server that is
+        too old or another version's data, `NotFound` for a database that was never made a store.
         """
         self._busy_seconds = busy_seconds
         self._database = Database(uri, user=user, password=password, database=database, limits=limits or Limits())
@@ -50,7 +53,10 @@ class Neo4jStore:
         self._acknowledged: dict[Tenant, Head] = {}
         self._unsure_until: dict[Tenant, float] = {}
         try:
-            self._engine = self._await_server(wait_seconds)
+            self._engine = engine(self._database)
+            check_supported(self._engine)
+            if not make and version(self._database) == 0:
+                raise NotFound(f"the database {database!r} of {uri} ({self._engine}) holds no store")
             migrate(self._database)
         except BaseException:
             self._database.close()
@@ -94,8 +100,8 @@ class Neo4jStore:
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         return ledger_rows(self._database, tenant, self._head(tenant))
 
-    def check(self) -> dict[str, str]:
-        return diagnose(self._database)
+    def check(self, now: Instant) -> list[Finding]:
+        return diagnose(self._database, now)
 
     def close(self) -> None:
         self._database.close()
@@ -162,7 +168,10 @@ class Neo4jStore:
         where that cannot be found out."""
         if transaction.committing is None:
             raise Unavailable("the connection broke; nothing was to be written", retry_after=1) from lost
+        deadline = time.monotonic() + _LOOKUP_SECONDS
         for pause in _LOOKUP_PAUSES:
+            if time.monotonic() + pause > deadline:
+                break
             time.sleep(pause)
             try:
                 work, _ = self._begin(tenant)  # what is still on its way holds the lock
@@ -184,16 +193,6 @@ class Neo4jStore:
     def _lock_of(self, tenant: Tenant) -> threading.Lock:
         with self._lock:
             return self._locks.setdefault(tenant, threading.Lock())
-
-    def _await_server(self, wait_seconds: float) -> str:
-        deadline = time.monotonic() + wait_seconds
-        while True:
-            try:
-                return engine(self._database)
-            except Unavailable:
-                if time.monotonic() >= deadline:
-                    raise
-                time.sleep(0.5)
 
 
 class _Reading:

@@ -15,13 +15,14 @@ from sqlite3 import sqlite_version
 from types import TracebackType
 from typing import Final
 
-from graph.ports import Capabilities, MemoryStore, Reader, Transaction
+from graph.ports import Capabilities, Finding, Grade, MemoryStore, Reader, Transaction
 from graph.sqlite_store.connection import MEMORY, Connection
 from graph.sqlite_store.ledger import ledger_rows
 from graph.sqlite_store.migration import migrate, version
 from graph.sqlite_store.reader import SqliteReader
 from graph.sqlite_store.transaction import SqliteTransaction
 from ontology.errors import Busy, Fault, Unavailable
+from ontology.instants import Instant
 from ontology.scope import Namespace, Purpose, Scope, Tenant
 
 BUSY_SECONDS: Final = 5.0
@@ -96,19 +97,22 @@ class SqliteStore:
                 return iter(list(ledger_rows(connection, tenant)))
         return self._each_of_ledger(tenant)
 
-    def check(self) -> dict[str, str]:
+    def check(self, now: Instant) -> list[Finding]:
         with self._reading() as connection:
             pages, size, free = (
                 int(connection.run(f"PRAGMA {name}")[0][0]) for name in ("page_count", "page_size", "freelist_count")
             )
-            return {
-                "engine": f"SQLite {sqlite_version}",
-                "file": self._path,
-                "bytes": str(pages * size),
-                "bytes_free": str(free * size),
-                "journal_mode": str(connection.run("PRAGMA journal_mode")[0][0]),
-                "migration": str(version(connection)),
-            }
+            mode = str(connection.run("PRAGMA journal_mode")[0][0])
+            # without a write-ahead log a reader would hold up the writer
+            grade = Grade.OK if mode == "wal" or self._path == MEMORY else Grade.FAILED
+            return [
+                Finding(check="engine", finding=f"SQLite {sqlite_version}"),
+                Finding(check="file", finding=self._path, private=True),
+                Finding(check="bytes", finding=str(pages * size)),
+                Finding(check="bytes_free", finding=str(free * size)),
+                Finding(check="journal_mode", finding=mode, grade=grade),
+                Finding(check="migration", finding=str(version(connection))),
+            ]
 
     def close(self) -> None:
         """Let go of the file; transactions that still run end in peace."""

@@ -1,6 +1,7 @@
 """What each method of the store contract promises, seen from outside, on every store."""
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from graph.journal import commit
-from graph.ports import Answered, MemoryStore, Order, Page, Transaction
+from graph.ports import Answered, Grade, MemoryStore, Order, Page, Transaction
 from ontology.claims import Entity, Source
 from ontology.entries import End, Start
 from ontology.errors import Busy, NotFound
@@ -76,8 +77,10 @@ def test_an_empty_scope_answers_everything_with_nothing(store: MemoryStore) -> N
         assert reader.answered("me", "key") is None
 
 
-def test_check_names_the_engine(store: MemoryStore) -> None:
-    assert store.check()["engine"]
+def test_check_names_the_engine_and_finds_nothing_wrong(store: MemoryStore) -> None:
+    findings = store.check(Instant(time.time_ns() // 1000))
+    assert [each.finding for each in findings if each.check == "engine"] == [store.capabilities.engine]
+    assert [each for each in findings if each.grade is not Grade.OK] == []
     assert store.capabilities.engine
 
 

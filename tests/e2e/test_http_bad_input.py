@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from graph.ports import Finding
+from ontology.instants import Instant
 from tests.e2e.conftest import Api, codes, fact, problem
 
 JSON = {"content-type": "application/json"}
@@ -238,7 +240,7 @@ def test_what_is_not_there_is_not_found(api: Api, path: str) -> None:
 
 
 def test_a_defect_is_told_without_its_content(api: Api, caplog: pytest.LogCaptureFixture) -> None:
-    def fail() -> dict[str, str]:
+    def fail(now: Instant) -> list[Finding]:
         raise RuntimeError("the secret of mira")
 
     api.services.store.check = fail  # type: ignore[method-assign]

@@ -2,20 +2,28 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 
 import pytest
 from neo4j import GraphDatabase, NotificationMinimumSeverity, Session
 
+from graph.neo4j_store import diagnosis
 from graph.neo4j_store.diagnosis import is_supported
 from graph.neo4j_store.migration import migrations, statements
 from graph.neo4j_store.store import Neo4jStore
-from ontology.errors import Incorrect, Unavailable, Unsupported
+from graph.ports import Grade
+from ontology.errors import Incorrect, NotFound, Unavailable, Unsupported
+from ontology.instants import SECOND, Instant
 from tests.neo4j.stores import DATABASE, empty_store, server
 
 pytestmark = pytest.mark.neo4j
 
 OPEN = "import sys; from graph.neo4j_store.store import Neo4jStore; Neo4jStore(sys.argv[1]).close()"
+
+
+def now() -> Instant:
+    return Instant(time.time_ns() // 1000)
 
 
 @pytest.fixture
@@ -58,10 +66,37 @@ def test_a_database_of_a_newer_program_is_left_alone(session: Session) -> None:
 
 def test_a_doctor_finds_a_good_server_in_order() -> None:
     store = empty_store()
-    findings = store.check()
+    findings = store.check(now())
     store.close()
-    assert findings["engine"].startswith("Neo4j ")
-    assert (findings["version"], findings["indexes"]) == ("ok", "ok")
+    assert [each for each in findings if each.grade is not Grade.OK] == []
+    told = {each.check: each.finding for each in findings}
+    assert told["engine"].startswith("Neo4j ")
+    assert (told["indexes"], told["lock_timeout"]) == ("online", "5s")
+
+
+def test_a_clock_that_is_apart_from_ours_is_told() -> None:
+    store = empty_store()
+    findings = {each.check: each for each in store.check(Instant(now() - 3600 * SECOND))}
+    store.close()
+    assert findings["server_clock"].grade is Grade.WARNING
+    assert "3600" in findings["server_clock"].finding
+
+
+def test_a_database_that_is_no_store_can_be_left_so(session: Session) -> None:
+    empty_store().close()
+    forget_schema(session)
+    with pytest.raises(NotFound):
+        Neo4jStore(server().uri, make=False)
+    assert session.run("SHOW CONSTRAINTS YIELD name RETURN name").values() == []
+    empty_store().close()
+    Neo4jStore(server().uri, make=False).close()
+
+
+def test_a_server_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnosis, "CALENDAR_SINCE", (9999, 1, 0))
+    monkeypatch.setattr(diagnosis, "LTS_SINCE", (9999, 1, 0))
+    with pytest.raises(Unsupported, match="too old"):
+        Neo4jStore(server().uri)
 
 
 def test_what_is_no_address_is_refused() -> None:

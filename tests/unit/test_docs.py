@@ -14,7 +14,7 @@ from api.commands.answering import EXIT_CODES, EXIT_OF
 from api.load_items import MEMBERS
 from api.load_lines import read_mapping
 from api.problems import ALL_PROBLEMS, STATUS
-from api.settings import PREFIX, Settings
+from api.settings import Settings, variable_of
 from consolidation.receipts import Result
 from ontology.values import ValueType
 
@@ -45,13 +45,13 @@ def test_every_command_is_named() -> None:
 
 def test_every_setting_is_named_with_its_default() -> None:
     for name, field in Settings.model_fields.items():
-        default, meaning = ROWS[PREFIX + name.upper()]
+        default, meaning = ROWS[variable_of(name)]
         assert default.strip("`") == ("" if field.default is None else str(field.default)), name
         assert meaning == field.description, name
 
 
 def test_no_setting_is_named_that_is_none() -> None:
-    known = {PREFIX + name.upper() for name in Settings.model_fields} | {"VIGENCIA_CONFIG", "VIGENCIA_SOAK"}
+    known = {variable_of(name) for name in Settings.model_fields} | {"VIGENCIA_CONFIG", "VIGENCIA_SOAK"}
     text = README + CONTRIBUTING + (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
     assert set(re.findall(r"VIGENCIA_[A-Z_]+", text)) - known == set()
 

@@ -35,6 +35,7 @@ ONLY_NEO4J: Final = {
     "take_migrations": MIGRATIONS, "migration": MIGRATIONS,
     "server": SERVER, "indexes": SERVER, "await_indexes": SERVER, "settings": SERVER, "server_clock": SERVER,
 }  # fmt: skip
+    "current_user": SERVER,
 
 
 def names(package: str, file: str, comment: str) -> list[str]:

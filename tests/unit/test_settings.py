@@ -4,16 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from api.settings import Origin, Settings, config_file, effective, masked, read_settings, unknown_variables
+from api.settings import (
+    Origin,
+    Settings,
+    config_file,
+    effective,
+    masked,
+    read_settings,
+    unknown_variables,
+    variable_of,
+)
 from api.wiring import check_exposure
 from ontology.errors import Incorrect
+
+NEO4J = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE")
 
 
 @pytest.fixture(autouse=True)
 def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The `config.toml` of the test; no variable of the machine reaches it."""
     for name in Settings.model_fields:
-        monkeypatch.delenv(f"VIGENCIA_{name.upper()}", raising=False)
+        monkeypatch.delenv(variable_of(name), raising=False)
     path = tmp_path / "config.toml"
     monkeypatch.setenv("VIGENCIA_CONFIG", str(path))
     return path
@@ -55,6 +66,13 @@ def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("STORE", "postgres://x"),
         ("STORE", "sqlite:///"),
+        ("STORE", "neo4j:"),
+        ("STORE", "bolt://"),
+        ("STORE", "bolt://host:port"),
+        ("STORE", "bolt://[::1"),
+        ("STORE", "bolt://host:7687/memory"),
+        ("STORE", "http://host:7474"),
+        ("STORE_WAIT_SECONDS", "-1"),
         ("PORT", "70000"),
         ("PORT", "many"),
         ("IDEMPOTENCY_DAYS", "0"),
@@ -101,10 +119,83 @@ def test_a_password_is_masked() -> None:
     assert masked("sqlite:///vigencia.db") == "sqlite:///vigencia.db"
 
 
-def test_the_path_of_a_store() -> None:
-    assert read_settings(store="sqlite:///a/b.db").sqlite_path == "a/b.db"
-    assert read_settings(store="sqlite:////srv/b.db").sqlite_path == "/srv/b.db"
-    assert read_settings(store="sqlite:///:memory:").sqlite_path == ":memory:"
+@pytest.mark.parametrize("password", ["secret", "pa@ss", "pa#ss", "pa/ss", "pa?ss", "pa:ss", "[secret", ""])
+def test_a_password_that_a_url_cannot_hold_is_masked_too(password: str) -> None:
+    assert masked(f"bolt://ada:{password}@host:7687") == "bolt://ada:***@host:7687"
+
+
+@pytest.mark.parametrize("text", ["sqlite:////srv/a:b@c/x.db", "C:/a@b", "bolt://host:7687", "a:b@c"])
+def test_what_is_no_url_with_a_password_stays(text: str) -> None:
+    assert masked(text) == text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "bolt://db:7687",
+        "neo4j://db",
+        "bolt+s://db:7687",
+        "neo4j+ssc://db:1",
+        "bolt://[::1]:7687",
+        "neo4j://db/?policy=eu",
+    ],
+)
+def test_a_store_may_be_the_address_of_a_neo4j(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    assert read_settings(store=address).neo4j_address == address
+    monkeypatch.setenv("NEO4J_URI", address)
+    assert read_settings(store="neo4j").neo4j_address == address
+    assert read_settings(store="bolt://nearer:7687").neo4j_address == "bolt://nearer:7687"
+
+
+def test_the_names_of_neo4j_are_the_names_here(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
+    file.write_text('store = "neo4j"\nneo4j_username = "ada"\nneo4j_database = "memory"\n')
+    monkeypatch.setenv("NEO4J_PASSWORD", "hush-hush")
+    settings = read_settings()
+    assert (settings.neo4j_address, settings.neo4j_username) == ("bolt://localhost:7687", "ada")
+    assert settings.neo4j_database == "memory"
+    assert settings.neo4j_password is not None
+    assert settings.neo4j_password.get_secret_value() == "hush-hush"
+    assert origin_of("neo4j_username") is Origin.FILE
+    assert origin_of("neo4j_password") is Origin.ENVIRONMENT
+    assert {each.variable for each in effective() if each.name.startswith("neo4j")} == set(NEO4J)
+
+
+def test_no_password_is_the_default() -> None:
+    assert read_settings().neo4j_password is None
+
+
+def test_a_secret_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEO4J_PASSWORD", "hush-hush")
+    monkeypatch.setenv("NEO4J_URI", "bolt://ada:hush-hush@host:7687")
+    assert "hush" not in repr(effective()) + repr(read_settings().neo4j_password)
+    assert "***" in {each.value for each in effective()}
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["bolt://ada:hush-hush@host:7687", "neo4j://:hush-hush@host", "bolt://ada@host", "bolt://ada:hush-#/hush@host"],
+)
+def test_a_user_or_password_in_an_address_is_refused_and_not_told(
+    monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("NEO4J_URI", address)
+    for store in (address, "neo4j"):
+        with pytest.raises(Incorrect, match="NEO4J_PASSWORD") as caught:
+            read_settings(store=store)
+        assert "hush" not in str(caught.value) + repr(caught.value.violations)
+    read_settings()
+
+
+def test_a_password_of_the_wrong_type_is_not_told(file: Path) -> None:
+    file.write_text("neo4j_password = 12345678\n")
+    with pytest.raises(Incorrect, match="neo4j_password") as caught:
+        read_settings()
+    assert "1234" not in str(caught.value)
+
+
+def test_a_prefixed_name_of_neo4j_is_told_as_a_slip(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VIGENCIA_NEO4J_URI", "bolt://db")
+    assert unknown_variables() == ["VIGENCIA_NEO4J_URI, did you mean NEO4J_URI?"]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
