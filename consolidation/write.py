@@ -2,13 +2,14 @@
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
 import orjson
 
-from consolidation.check import check
+from consolidation.check import Checked, check
 from consolidation.conflicts import conflicts_of
 from consolidation.finish import Finished
 from consolidation.items import Absent, Item
@@ -70,8 +71,7 @@ class Writer:
         `NotFound`, `Busy`, `Unavailable`; nothing is written then.
         """
         request = b"" if key is None else _digest(key, scope, items, recorded_at)
-        schema, seeded = self._schema(scope)
-        checked = check(items, schema, items_max=self._items_max)
+        schema, seeded, checked = self._checked(scope, items)
         try:
             with self._store.write(scope) as tx:
                 if key is not None and not dry_run:
@@ -153,6 +153,16 @@ class Writer:
         ]
         commit = journal.commit(changes, tx.head, salts=self._salt, restated=restated, owners=finished.owners)
         tx.apply(commit, ledger=ledger)
+
+    def _checked(self, scope: Scope, items: Sequence[Item]) -> tuple[Schema, int, list[Checked]]:
+        """The items against the schema that is known here, since the lock tells whether it still holds, which saves
+        a snapshot; against the stored one where they do not fit, or none is known."""
+        known = self._schemas.get(scope.tenant)
+        if known is not None:
+            with suppress(Incorrect):
+                return known, known.version, check(items, known, items_max=self._items_max)
+        schema, seeded = self._schema(scope)
+        return schema, seeded, check(items, schema, items_max=self._items_max)
 
     def _schema(self, scope: Scope) -> tuple[Schema, int]:
         """The schema, and the version that the ledger had when it was read: 0 before it was seeded."""

@@ -8,6 +8,7 @@ import pytest
 from consolidation import slotwork
 from consolidation.items import Assert, Erase, Item, Replace, Retract, Said, Withdraw
 from consolidation.verify import refold
+from consolidation.write import Writer
 from graph.ledger import ledger_hash
 from graph.ports import Page
 from ontology.entries import Entry
@@ -16,7 +17,8 @@ from ontology.facts import Version
 from ontology.fold import fold
 from ontology.instants import DAY, Instant, parse_instant
 from ontology.line import Line
-from ontology.packs import read_pack
+from ontology.packs import load_core, read_pack
+from tests.conftest import SeededRandomness
 from tests.writer.conftest import Desk, lives
 
 BAD: dict[str, tuple[Item, str, str]] = {
@@ -243,16 +245,24 @@ def test_every_claim_says_under_which_schema_it_was_made(desk: Desk) -> None:
 
 
 def test_a_schema_of_another_process_is_seen_by_the_next_write(desk: Desk) -> None:
-    from consolidation.write import Writer
-    from ontology.packs import load_core
-    from tests.conftest import SeededRandomness
-
     desk.write(lives("Oslo", "2020"))
     other = Writer(store=desk.store, clock=desk.clock, randomness=SeededRandomness(9), core=load_core())
     other.put_schema(desk.scope, "person", read_pack("pack: s\npredicates: {speaks: {cardinality: functional}}"))
     for value, year in (("Welsh", "2020-01-01"), ("Basque", "2021-01-01")):
         desk.write(Assert(subject="mira", predicate="speaks", value=value, said=Said(valid_from=year)))
     assert desk.values("mira", "speaks") == ["Basque"]
+
+
+def test_what_the_schema_of_another_process_allows_is_not_refused(desk: Desk) -> None:
+    other = Writer(store=desk.store, clock=desk.clock, randomness=SeededRandomness(9), core=load_core())
+    desk.writer.put_schema(desk.scope, "person", read_pack("pack: s\nstrict: true"))
+    desk.write(Assert(subject="mira", predicate="type", value="Person"))
+    drums = Assert(subject="mira", predicate="plays", value="drums")
+    with pytest.raises(Incorrect):
+        desk.write(drums)
+    other.put_schema(desk.scope, "person", read_pack("pack: t\npredicates: {plays: {}}"))
+    desk.write(drums)
+    assert desk.values("mira", "plays") == ["drums"]
 
 
 def test_support_counts_distinct_roots_and_occasions(desk: Desk) -> None:
