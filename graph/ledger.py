@@ -5,19 +5,23 @@ indexes and the name of the tenant are in neither.
 """
 
 import hashlib
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final, assert_never
 
 import orjson
 
+from graph import decoding
+from graph.decoding import Row
 from graph.ports import MemoryStore
 from ontology.claims import Claim, Ending, Entity, Episode
 from ontology.facts import FactVersion, Slot, Support
-from ontology.ids import CLAIM, ENTITY, EntityId, locate
+from ontology.ids import CLAIM, ENTITY, EntityId, Ledger, locate
 from ontology.instants import OPEN_END
 from ontology.schema import Schema
-from ontology.schema_document import schema_document
-from ontology.scope import Scope, Tenant
+from ontology.schema_document import schema_document, schema_from_document
+from ontology.scope import Namespace, Purpose, Scope, Tenant
 from ontology.values import ValueType
 
 KINDS: Final = ("schema", "entity", "episode", "claim", "ending", "version", "support")
@@ -38,6 +42,37 @@ def ledger_row(kind: str, item: LedgerItem) -> tuple[object, ...]:
     if KINDS[row[0]] != kind:
         raise TypeError(f"a row of kind {kind!r} cannot be made of {type(item).__name__}")
     return row[1]
+
+
+def read_ledger(
+    tenant: Tenant, ledger: Ledger, stored: Mapping[str, Iterable[Row]]
+) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """The rows of a ledger from the columns of each of `KINDS`, which are in the order of `ledger_order`.
+
+    They are those of decoding.py; of what belongs to a slot the last two are namespace and purpose.
+    """
+
+    @cache
+    def scope(namespace: str, purpose: str) -> Scope:
+        return Scope(tenant=tenant, namespace=Namespace(namespace), purpose=Purpose(purpose))
+
+    def slot(row: Row, start: int) -> Slot:
+        return decoding.slot(ledger, scope(*row[-2:]), row[start : start + 4])
+
+    read: dict[str, Callable[[Row], LedgerItem | None]] = {
+        "schema": lambda row: schema_from_document(json.loads(row[0])),
+        "entity": lambda row: decoding.entity(ledger, Namespace(row[0]), row[1:]),
+        "episode": decoding.episode,
+        "claim": lambda row: decoding.told(ledger, scope(*row[-2:]), row).claim,
+        "ending": lambda row: decoding.told(ledger, scope(*row[-2:]), row).ending,
+        "version": lambda row: decoding.version(ledger, slot(row, 11), row[:11]),
+        "support": lambda row: decoding.support(slot(row, 5), row[0], row[1:5], row[1]),
+    }
+    for kind in KINDS:
+        for row in stored[kind]:
+            item = read[kind](row)
+            if item is not None:
+                yield kind, ledger_row(kind, item)
 
 
 def ledger_order(item: LedgerItem) -> tuple[Any, ...]:

@@ -9,11 +9,11 @@ is (recorded_from, ordinal, valid_from); `after` is the order key of the last ro
 `certain` asks for certain versions alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from ontology.claims import Entity, Episode, Source, Told
 from ontology.entries import Entry
@@ -28,6 +28,10 @@ from ontology.scope import Scope, Tenant
 from ontology.values import ValueKey
 
 OrderKey = tuple[int, int, int]
+BEFORE_ALL: Final[OrderKey] = (-(2**63), -(2**63), -(2**63))
+AFTER_ALL: Final[OrderKey] = (2**63 - 1, 2**63 - 1, 2**63 - 1)
+PAIRS_MAX: Final = 200
+"""Of subjects and predicates in one question."""
 
 
 class Clock(Protocol):
@@ -53,6 +57,12 @@ class Page(NamedTuple):
 
     limit: int
     after: OrderKey | None = None
+
+    def begins_after(self, order: Order) -> OrderKey:
+        """`after`; of the first page, a key before all others."""
+        if self.after is not None:
+            return self.after
+        return AFTER_ALL if order is Order.VALID_DESCENDING else BEFORE_ALL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +90,7 @@ class Window:
     span: Interval
     versions: Sequence[FactVersion]
     extents: Sequence[Extent]
-    claims: Mapping[tuple[int, int], ClaimId]
-    """The id of each entry that shows, by (position, ordinal)."""
+    """Those of one claim share its entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +134,7 @@ class Reader(Protocol):
     def state(
         self, pairs: Sequence[tuple[EntityId, str | None]], as_of: AsOf, *, certain: bool, page: Page
     ) -> list[Fact]:
-        """Facts visible at `as_of` of each (subject, predicate or all), order `VALID`. At most 200 pairs."""
+        """Facts visible at `as_of` of each (subject, predicate or all), order `VALID`. At most `PAIRS_MAX` pairs."""
         ...
 
     def of_predicate(self, predicate: str, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
@@ -259,15 +268,6 @@ class Capabilities:
     concurrent_writers: bool
 
 
-class MemoryStore(Protocol):
-    """Where memory is kept. Safe to use from many threads; one object per process and database."""
-
-    @property
-    def capabilities(self) -> Capabilities: ...
-
-    def read(self, scope: Scope) -> AbstractContextManager[Reader]:
-        """A snapshot. Raises `Unavailable` if the store cannot be reached."""
-        ...
 class Grade(StrEnum):
     """How good it is what a check found."""
 
@@ -288,6 +288,15 @@ class Finding:
     """Whether it names a path or a user, which not everybody need know who may ask whether the store is ready."""
 
 
+class MemoryStore(Protocol):
+    """Where memory is kept. Safe to use from many threads; one object per process and database."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def read(self, scope: Scope) -> AbstractContextManager[Reader]:
+        """A snapshot. Raises `Unavailable` if the store cannot be reached."""
+        ...
 
     def write(self, scope: Scope) -> AbstractContextManager[Transaction]:
         """The tenant's write lock and a transaction under it, committed if the block ends without an exception.

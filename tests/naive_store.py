@@ -428,7 +428,6 @@ class NaiveTransaction(NaiveReader):
             span=span,
             versions=versions,
             extents=[Extent(claims[s.claim].entry, s.valid_from, s.valid_to) for s in shows],
-            claims={(claims[s.claim].entry.position, claims[s.claim].entry.ordinal): s.claim for s in shows},
         )
 
     def entries(self, slot: Slot) -> list[tuple[Entry, ClaimId]]:

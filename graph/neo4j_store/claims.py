@@ -1,20 +1,18 @@
 """What a snapshot answers about claims and slots."""
 
 from collections.abc import Sequence
-from typing import Final
 
+from graph import decoding
 from graph.neo4j_store import codec, keys
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.snapshot import Snapshot
-from graph.ports import OrderKey
+from graph.ports import BEFORE_ALL, OrderKey
 from ontology.claims import Source, Told
 from ontology.errors import NotFound, shown
 from ontology.events import SlotHead
 from ontology.facts import FactVersion, Slot
 from ontology.ids import CLAIM, ENTITY, FACT, ClaimId, EntityId, EpisodeId
 from ontology.instants import Instant
-
-_BEFORE_ALL: Final = (-(2**63), -(2**63), -(2**63))
 
 
 class ClaimReads(Snapshot):
@@ -32,13 +30,13 @@ class ClaimReads(Snapshot):
             "since": version.valid_from,
             "until": version.valid_to,
             "known_at": min(known_at, version.recorded_to - 1, self._head.recorded_at),
-            "after": list(after or _BEFORE_ALL),
+            "after": list(after or BEFORE_ALL),
             "limit": limit,
         }
         return self._tell(self._run("evidence", parameters))
 
     def claims(self, subject: EntityId, predicate: str | None, *, limit: int, after: OrderKey | None) -> list[Told]:
-        paging = {"after": list(after or _BEFORE_ALL)[:2], "limit": limit, "position": self._head.position}
+        paging = {"after": list(after or BEFORE_ALL)[:2], "limit": limit, "position": self._head.position}
         return self._tell(self._run("claims_of_subject", self._about(subject, predicate) | paging))
 
     def claim(self, id: ClaimId) -> Told:
@@ -71,7 +69,7 @@ class ClaimReads(Snapshot):
     def slots(self, predicate: str | None, *, limit: int, after: Slot | None) -> list[SlotHead]:
         last: list[object] = [-1, -1, "", ""]
         if after is not None:
-            place = codec.place(after.subject, ENTITY, self._ledger) or (-1, -1)
+            place = decoding.place(after.subject, ENTITY, self._ledger) or (-1, -1)
             last = [*place, after.predicate, after.language]
         asked = {"scope": self._scope_key, "after": last, "limit": limit, "position": self._head.position}
         if predicate is None:
@@ -85,10 +83,10 @@ class ClaimReads(Snapshot):
         if changed:
             then = {row[0]: row for row in self._run("slot_as_of", {"slots": changed, "position": position})}
             rows = [[*row[:5], *_head_columns(then[row[0]])] if row[0] in then else row for row in rows]
-        return [codec.slot_head(codec.slot(self._ledger, self._scope, row[1:5]), row[5:11]) for row in rows]
+        return [decoding.slot_head(decoding.slot(self._ledger, self._scope, row[1:5]), row[5:11]) for row in rows]
 
     def _tell(self, rows: Sequence[Row]) -> list[Told]:
-        return [codec.told(self._ledger, self._scope, row, self._head.position) for row in rows]
+        return [decoding.told(self._ledger, self._scope, codec.told(row, self._head.position)) for row in rows]
 
 
 def _head_columns(row: Row) -> Row:

@@ -1,23 +1,21 @@
 """What a snapshot answers about facts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from graph import decoding
 from graph.neo4j_store import codec, keys
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.snapshot import Snapshot
-from graph.ports import Order, OrderKey, Page
+from graph.periods import recorded_order, valid_order
+from graph.ports import PAIRS_MAX, Order, Page
 from ontology.errors import Incorrect, NotFound, shown
-from ontology.facts import AsOf, Fact, FactVersion, edges
+from ontology.facts import AsOf, Fact, edges
 from ontology.ids import FACT, EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
 from ontology.values import ValueKey
 
-PAIRS_MAX: Final = 200
-
-_BEFORE_ALL: Final = (-(2**63), -(2**63), -(2**63))
-_AFTER_ALL: Final = (2**63 - 1, 2**63 - 1, 2**63 - 1)
 _HISTORY_NOW: Final = {Order.VALID: "history_now", Order.VALID_DESCENDING: "history_now_backwards"}
 _HISTORY: Final = {
     Order.VALID: "history_as_of",
@@ -91,7 +89,7 @@ class FactReads(Snapshot):
             "since": -(2**63) if touched is None else touched.start,
             "until": beyond if touched is None else min(touched.end, beyond),
             "known_at": self._head.recorded_at,
-            "after": _after(Order.RECORDED, page),
+            "after": list(page.begins_after(Order.RECORDED)),
             "limit": page.limit,
         }
         rows = [row[0] for row in self._run("audit", parameters)]
@@ -113,7 +111,7 @@ class FactReads(Snapshot):
             "valid_at": as_of.valid_at,
             "known_at": as_of.known_at,
             "certain": certain,
-            "after": _after(order, page),
+            "after": list(page.begins_after(order)),
             "limit": page.limit,
         }
 
@@ -126,7 +124,7 @@ class FactReads(Snapshot):
             "until": within.end,
             "known_at": known_at,
             "certain": certain,
-            "after": _after(order, page),
+            "after": list(page.begins_after(order)),
             "limit": page.limit,
         }
 
@@ -148,39 +146,18 @@ class FactReads(Snapshot):
         facts: list[Fact] = []
         asked: list[Row] = []
         for number, row in enumerate(rows):
-            slot = codec.slot(self._ledger, self._scope, row[11:15])
-            version = codec.version(self._ledger, slot, row[:11], until)
+            slot = decoding.slot(self._ledger, self._scope, row[11:15])
+            version = decoding.version(self._ledger, slot, codec.version(row[:11], until))
             facts.append(
-                codec.plain_fact(version, codec.support(slot, version.value_key, row[16], version.recorded_from))
+                decoding.plain_fact(version, decoding.support(slot, version.value_key, row[16], version.recorded_from))
             )
             if not row[15]:
                 at = min(until if known_at is None else known_at, version.recorded_to - 1)
                 asked.append([number, row[17], version.valid_from, version.valid_to, at])
         for number, starts, ends in self._run("edges_of", {"versions": asked}) if asked else ():
             version, support = facts[number].version, facts[number].support
-            start, end = edges(version, map(codec.entry, starts), map(codec.entry, ends))
+            first, last = ([decoding.entry(codec.entry(row)) for row in rows] for rows in (starts, ends))
+            start, end = edges(version, first, last)
             facts[number] = Fact(version=version, start=start, end=end, support=support)
-        return sorted(facts, key=_SORT[order], reverse=order is Order.VALID_DESCENDING)
-
-
-def _after(order: Order, page: Page) -> list[int]:
-    if page.after is not None:
-        return list(page.after)
-    return list(_AFTER_ALL if order is Order.VALID_DESCENDING else _BEFORE_ALL)
-
-
-def _valid_order(fact: Fact) -> OrderKey:
-    version: FactVersion = fact.version
-    return version.valid_from, version.recorded_from, version.ordinal
-
-
-def _recorded_order(fact: Fact) -> OrderKey:
-    version: FactVersion = fact.version
-    return version.recorded_from, version.ordinal, version.valid_from
-
-
-_SORT: Final[dict[Order, Callable[[Fact], OrderKey]]] = {
-    Order.VALID: _valid_order,
-    Order.VALID_DESCENDING: _valid_order,
-    Order.RECORDED: _recorded_order,
-}
+        key = recorded_order if order is Order.RECORDED else valid_order
+        return sorted(facts, key=lambda fact: key(fact.version), reverse=order is Order.VALID_DESCENDING)

@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
-from graph.neo4j_store import codec, keys
+from graph import decoding
+from graph.neo4j_store import keys
 from graph.neo4j_store.claims import ClaimReads
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.facts import FactReads
@@ -12,7 +13,7 @@ from graph.ports import Answered
 from graph.ports import Reader as ReaderPort
 from ontology.claims import Entity
 from ontology.errors import Incorrect
-from ontology.events import Event, Kind, Payload
+from ontology.events import Event, Payload
 from ontology.facts import AsOf
 from ontology.ids import ENTITY, EntityId
 from ontology.schema import Schema
@@ -48,7 +49,7 @@ class Neo4jReader(FactReads, ClaimReads):
     def list_entities(
         self, as_of: AsOf, *, type: str | None, name: str | None, limit: int, after: EntityId | None
     ) -> list[Entity]:
-        place = (-1, -1) if after is None else codec.place(after, ENTITY, self._ledger) or (-1, -1)
+        place = (-1, -1) if after is None else decoding.place(after, ENTITY, self._ledger) or (-1, -1)
         found: list[Entity] = []
         while len(found) < limit:
             rows = self._candidates(as_of, type, name, place)
@@ -75,7 +76,7 @@ class Neo4jReader(FactReads, ClaimReads):
         return {"tenant": scope.tenant, "namespace": scope.namespace, "position": self._head.position}
 
     def _entity(self, row: Row) -> Entity:
-        return codec.entity(self._ledger, self._scope.namespace, row)
+        return decoding.entity(self._ledger, self._scope.namespace, row)
 
     def _candidates(self, as_of: AsOf, type: str | None, name: str | None, after: tuple[int, int]) -> list[Row]:
         """The next entities, in order, with whether each is in the list."""
@@ -98,24 +99,7 @@ class Neo4jReader(FactReads, ClaimReads):
         return keys.held_key(self._scope, value_key(Value(type=ValueType.TEXT, text=text, qualifier="")))
 
     def _event(self, row: Row) -> tuple[Event, tuple[Payload, ...]]:
-        position, recorded_at, kind, principal, restated, previous, digest, rows = row
-        subjects = [codec.subject(self._ledger, each[0], each[1]) for each in rows]
-        event = Event(
-            position=position,
-            recorded_at=recorded_at,
-            kind=Kind(kind),
-            principal=principal,
-            digests=tuple((subject, bytes(each[2])) for subject, each in zip(subjects, rows, strict=True)),
-            restated=tuple((at, subject, bytes.fromhex(text)) for at, subject, text in json.loads(restated)),
-            previous=bytes(previous),
-            digest=bytes(digest),
-        )
-        payloads = (
-            Payload(subject=subject, salt=bytes(each[4]), body=bytes(each[5]), digest=bytes(each[3] or each[2]))
-            for subject, each in zip(subjects, rows, strict=True)
-            if each[5] is not None
-        )
-        return event, tuple(payloads)
+        return decoding.event(self._ledger, row[:7], row[7])
 
 
 _conforms: type[ReaderPort] = Neo4jReader

@@ -8,7 +8,8 @@ has not ended yet.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from graph.neo4j_store import codec, keys
+from graph import decoding
+from graph.neo4j_store import keys
 from graph.neo4j_store.codec import Row
 from graph.ports import Head
 from ontology.facts import Slot
@@ -84,7 +85,7 @@ class Snapshot:
         return {"pairs": [keys.pair_key(self._scope, subject, predicate)], "subjects": []}
 
     def _place_key(self, id: str, prefix: str) -> str | None:
-        place = codec.place(id, prefix, self._ledger)
+        place = decoding.place(id, prefix, self._ledger)
         return None if place is None else keys.place_key(self._scope.tenant, place)
 
     def _entity_places(self, ids: list[EntityId]) -> list[str]:

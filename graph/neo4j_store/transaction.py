@@ -3,21 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from graph import decoding
 from graph.neo4j_store import codec, keys
 from graph.neo4j_store.applying import Applying
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.reader import Neo4jReader
 from graph.neo4j_store.snapshot import Run
+from graph.periods import valid_order
 from graph.ports import Answered, Head, Window
 from graph.ports import Transaction as TransactionPort
-from ontology.claims import Episode, Source, Told
+from ontology.claims import Episode, Told
 from ontology.entries import Entry
 from ontology.events import Commit, Payload
-from ontology.facts import Slot, Support
+from ontology.facts import FactVersion, Slot, Support
 from ontology.ids import ENTITY, ClaimId, EntityId, EpisodeId, Ledger, Place, claim_id
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
-from ontology.line import Extent
 from ontology.scope import Scope
 from ontology.values import ValueKey
 
@@ -36,7 +37,7 @@ class Neo4jTransaction(Neo4jReader):
 
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
         if not self._is_here(slot):
-            return Window(span=_EVERYTHING, versions=(), extents=(), claims={})
+            return Window(span=_EVERYTHING, versions=(), extents=())
         key = keys.slot_key(slot)
         asked: dict[str, object] = {
             "since": around.start, "until": around.end, "margin": max(margin or 1, 1), "all": margin is None,
@@ -46,23 +47,16 @@ class Neo4jTransaction(Neo4jReader):
         else:
             found = self._run("window_of_value", asked | {"said": keys.said_key(key, value)})
         start, end, versions, extents = found[0]
-        entries: dict[tuple[int, int], Entry] = {}
-        for row in extents:
-            if (row[2], row[3]) not in entries:
-                entries[row[2], row[3]] = codec.entry(row[2:14])
         return Window(
             span=Interval(start, end),
-            versions=sorted(
-                (codec.version(self._ledger, slot, row, OPEN_END) for row in versions),
-                key=lambda v: (v.valid_from, v.recorded_from, v.ordinal),
-            ),
-            extents=[Extent(entries[row[2], row[3]], row[0], row[1]) for row in extents],
-            claims={key: self._claim_id(entry) for key, entry in entries.items()},
+            versions=sorted((self._version(slot, row) for row in versions), key=valid_order),
+            extents=decoding.extents(map(codec.extent, extents)),
         )
 
     def entries(self, slot: Slot) -> list[tuple[Entry, ClaimId]]:
         rows = self._run("entries", {"slot": keys.slot_key(slot)}) if self._is_here(slot) else []
-        return [(entry, self._claim_id(entry)) for entry in map(codec.entry, rows)]
+        found = map(decoding.entry, map(codec.entry, rows))
+        return [(entry, claim_id(Place(self._ledger, entry.position, entry.ordinal))) for entry in found]
 
     def support_now(self, slot: Slot, values: Sequence[ValueKey]) -> dict[ValueKey, Support]:
         if not self._is_here(slot):
@@ -70,7 +64,7 @@ class Neo4jTransaction(Neo4jReader):
         key = keys.slot_key(slot)
         said = {keys.said_key(key, value): value for value in values}
         rows = self._run("support_now", {"said": list(said)})
-        return {said[row[0]]: codec.support(slot, said[row[0]], row[1:5], row[1]) for row in rows}
+        return {said[row[0]]: decoding.support(slot, said[row[0]], row[1:5], row[1]) for row in rows}
 
     def voice(self, slot: Slot, value: ValueKey, root: str, episode: EpisodeId | None) -> tuple[float | None, bool]:
         if not self._is_here(slot):
@@ -88,15 +82,12 @@ class Neo4jTransaction(Neo4jReader):
 
     def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]:
         rows = self._run("episode", {"tenant": self._scope.tenant, "episodes": list(ids)}) if ids else []
-        return {
-            EpisodeId(row[0]): Episode(id=EpisodeId(row[0]), source=Source(row[1]), observed_at=row[2], root=row[3])
-            for row in rows
-        }
+        return {row[0]: decoding.episode(row) for row in rows}
 
     def payloads_about(self, subject: EntityId) -> list[tuple[int, Payload]]:
         place = self._place_key(subject, ENTITY)
         rows = [] if place is None else self._run("payloads_about", {"subject": place})
-        return [(row[0], _payload(subject, row)) for row in rows]
+        return [(row[0], decoding.payload(subject, row[1:])) for row in rows]
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
         head = self.committing or self._head
@@ -116,13 +107,8 @@ class Neo4jTransaction(Neo4jReader):
     def forget_keys(self, before: Instant) -> None:
         self._run("forget_answers", {"tenant": self._scope.tenant, "before": before})
 
-    def _claim_id(self, entry: Entry) -> ClaimId:
-        return claim_id(Place(self._ledger, entry.position, entry.ordinal))
-
-
-def _payload(subject: EntityId, row: Row) -> Payload:
-    _, digest, restated, salt, body = row
-    return Payload(subject=subject, salt=bytes(salt), body=bytes(body), digest=bytes(restated or digest))
+    def _version(self, slot: Slot, row: Row) -> FactVersion:
+        return decoding.version(self._ledger, slot, codec.version(row, OPEN_END))
 
 
 _conforms: type[TransactionPort] = Neo4jTransaction

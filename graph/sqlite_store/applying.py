@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
-from graph.sqlite_store import codec
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT
@@ -124,9 +123,11 @@ class Applying:
         return (self._keys.tenant, episode.id, source, root, episode.observed_at)
 
     def _claim_row(self, claim: Claim) -> Row:
-        value, stated = claim.value, claim.stated
+        entry, value, stated = claim.entry, claim.value, claim.stated
         return (
-            self._keys.tenant, *codec.entry_columns(claim.entry), self._keys.slot(claim.slot),
+            self._keys.tenant, entry.position, entry.ordinal, entry.observed_at, entry.asserts, entry.value,
+            entry.functional, entry.start, entry.start_lo, entry.start_hi, entry.end, entry.end_lo, entry.end_hi,
+            self._keys.slot(claim.slot),
             *((None, None, None) if value is None else (value.type, value.text, value.qualifier)),
             stated.valid_from, stated.valid_to, stated.zone, stated.semantics, claim.observed_stated,
             self._keys.name(claim.source), self._keys.episode(claim.episode), self._keys.name(claim.root),

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from graph.ports import OrderKey
-from graph.sqlite_store import codec
+from graph import decoding
+from graph.ports import BEFORE_ALL, OrderKey
 from graph.sqlite_store.connection import Row
 from graph.sqlite_store.snapshot import Snapshot
 from ontology.claims import Source, Told
@@ -12,8 +12,6 @@ from ontology.events import SlotHead
 from ontology.facts import FactVersion, Slot
 from ontology.ids import CLAIM, ENTITY, ClaimId, EntityId, EpisodeId
 from ontology.instants import Instant
-
-_BEFORE_ALL = (-(2**63), -(2**63), -(2**63))
 
 
 class ClaimReads(Snapshot):
@@ -31,7 +29,7 @@ class ClaimReads(Snapshot):
         at = min(known_at, version.recorded_to - 1)
         parameters = (
             self._tenant_pk, row[1], version.value_key, version.valid_from, version.valid_to, at,
-            *(after or _BEFORE_ALL), limit,
+            *(after or BEFORE_ALL), limit,
         )  # fmt: skip
         return self._tell(self._connection.all("evidence", parameters))
 
@@ -39,11 +37,11 @@ class ClaimReads(Snapshot):
         about = self._about(subject, predicate)
         if about is None:
             return []
-        position, ordinal, _ = after or _BEFORE_ALL
+        position, ordinal, _ = after or BEFORE_ALL
         return self._tell(self._connection.all("claims_of_subject", (*about, position, ordinal, limit)))
 
     def claim(self, id: ClaimId) -> Told:
-        place = codec.place(id, CLAIM, self._ledger)
+        place = decoding.place(id, CLAIM, self._ledger)
         told = None if place is None else self._told(place)
         if told is None:
             raise NotFound(f"no claim {shown(id)} here")
@@ -57,7 +55,7 @@ class ClaimReads(Snapshot):
 
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
         rows = ((slot, self._slot_row(slot)) for slot in slots)
-        return {slot: codec.slot_head(slot, row[5:11]) for slot, row in rows if row is not None}
+        return {slot: decoding.slot_head(slot, row[5:11]) for slot, row in rows if row is not None}
 
     def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]:
         about = self._about(subject, predicate)
@@ -66,14 +64,14 @@ class ClaimReads(Snapshot):
     def slots(self, predicate: str | None, *, limit: int, after: Slot | None) -> list[SlotHead]:
         last: tuple[int, int, str, str] = (-1, -1, "", "")
         if after is not None:
-            place = codec.place(after.subject, ENTITY, self._ledger) or (-1, -1)
+            place = decoding.place(after.subject, ENTITY, self._ledger) or (-1, -1)
             last = (*place, after.predicate, after.language)
         if predicate is None:
             return self._heads(self._connection.all("slots_after", (self._scope_pk, *last, limit)))
         return self._heads(self._connection.all("slots_of_predicate_after", (self._scope_pk, *last, limit, predicate)))
 
     def _heads(self, rows: Iterable[Row]) -> list[SlotHead]:
-        return [codec.slot_head(codec.slot(self._ledger, self._scope, row[1:5]), row[5:11]) for row in rows]
+        return [decoding.slot_head(decoding.slot(self._ledger, self._scope, row[1:5]), row[5:11]) for row in rows]
 
     def _tell(self, places: Iterable[Row]) -> list[Told]:
         """The claims behind rows of (position, ordinal)."""
@@ -84,4 +82,4 @@ class ClaimReads(Snapshot):
 
     def _told(self, place: Row) -> Told | None:
         row = self._connection.one("claim", (self._tenant_pk, *place, self._scope_pk))
-        return None if row is None else codec.told(self._ledger, self._scope, row)
+        return None if row is None else decoding.told(self._ledger, self._scope, row)

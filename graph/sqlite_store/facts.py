@@ -4,8 +4,9 @@ import heapq
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from graph.ports import Order, OrderKey, Page
-from graph.sqlite_store import codec
+from graph import decoding
+from graph.periods import valid_order
+from graph.ports import PAIRS_MAX, Order, OrderKey, Page
 from graph.sqlite_store.connection import Row
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT, Snapshot
 from ontology.entries import Entry
@@ -16,10 +17,6 @@ from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
 from ontology.values import ValueKey
 
-PAIRS_MAX: Final = 200
-
-_BEFORE_ALL: Final = (-(2**63), -(2**63), -(2**63))
-_AFTER_ALL: Final = (2**63 - 1, 2**63 - 1, 2**63 - 1)
 _HISTORY: Final = {
     Order.VALID: ("history_now", "history_as_of"),
     Order.VALID_DESCENDING: ("history_now_backwards", "history_as_of_backwards"),
@@ -50,7 +47,7 @@ class FactReads(Snapshot):
 
     def of_predicate(self, predicate: str, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
         query = "of_predicate_now" if self._is_now(as_of.known_at) else "of_predicate_as_of"
-        after = page.after or _BEFORE_ALL
+        after = page.begins_after(Order.VALID)
         parameters = (self._scope_pk, as_of.known_at, as_of.valid_at, predicate, certain, *after, page.limit)
         return self._read(self._connection.all(query, parameters))
 
@@ -77,7 +74,7 @@ class FactReads(Snapshot):
         certain: bool, order: Order, page: Page,
     ) -> list[Fact]:  # fmt: skip
         low, high = (FIRST_TEXT, LAST_TEXT) if predicate is None else (predicate, predicate)
-        after = _after(order, page)
+        after = page.begins_after(order)
         parameters = (
             self._scope_pk, known_at, within.start, within.end, value, certain, *after, page.limit, low, high,
         )  # fmt: skip
@@ -97,7 +94,7 @@ class FactReads(Snapshot):
             return []
         valid = (OPEN_START, OPEN_END) if valid_at is None else (valid_at, valid_at + 1)
         recorded = (-(2**63), 2**63 - 1) if touched is None else (touched.start, touched.end)
-        after = page.after or _BEFORE_ALL
+        after = page.begins_after(Order.RECORDED)
         rows = [
             self._connection.all("audit", (slot, *valid, *recorded, *after, page.limit))
             for slot, _ in self._slots_now(about)
@@ -105,7 +102,7 @@ class FactReads(Snapshot):
         return self._read(_merged(rows, Order.RECORDED, page.limit))
 
     def fact(self, id: FactId) -> Fact:
-        place = codec.place(id, FACT, self._ledger)
+        place = decoding.place(id, FACT, self._ledger)
         row = place and self._connection.one("version_by_id", (self._tenant_pk, *place, self._scope_pk))
         if not row:
             raise NotFound(f"no fact {shown(id)} here")
@@ -137,7 +134,7 @@ class FactReads(Snapshot):
         self, slots: Iterable[Row], known_at: Instant, within: Interval, certain: bool, order: Order, page: Page
     ) -> list[Fact]:
         query = _HISTORY[order][not self._is_now(known_at)]
-        after = _after(order, page)
+        after = page.begins_after(order)
         rows = [
             self._connection.all(query, (slot, known_at, within.start, within.end, bound, certain, *after, page.limit))
             for slot, bound in slots
@@ -156,11 +153,11 @@ class FactReads(Snapshot):
 
     def _decoded(self, row: Row, known_at: Instant) -> Fact:
         """The fact of a row of `fact`."""
-        slot = codec.slot(self._ledger, self._scope, row[12:16])
-        version = codec.version(self._ledger, slot, row[:11])
-        support = codec.support(slot, version.value_key, row[17:21], version.recorded_from)
+        slot = decoding.slot(self._ledger, self._scope, row[12:16])
+        version = decoding.version(self._ledger, slot, row[:11])
+        support = decoding.support(slot, version.value_key, row[17:21], version.recorded_from)
         if row[16]:
-            return codec.plain_fact(version, support)
+            return decoding.plain_fact(version, support)
         start, end = edges(
             version, *self._edge_entries(version, row[11], min(known_at, Instant(version.recorded_to - 1)))
         )
@@ -170,7 +167,7 @@ class FactReads(Snapshot):
         """Claims that show at the first and at the last instant of a version, one of each kind."""
         parameters = (self._tenant_pk, slot_pk, version.value_key, version.valid_from, at, version.valid_to)
         rows = self._connection.all("edges_of", parameters)
-        first, last = ([codec.entry(row[1:]) for row in rows if row[0] == end] for end in (0, 1))
+        first, last = ([decoding.entry(row[1:]) for row in rows if row[0] == end] for end in (0, 1))
         return first, last
 
 
@@ -180,12 +177,6 @@ def _bounds(rows: Iterable[Row], valid_at: Instant) -> list[Row]:
     In a functional slot nothing lies beside a certain version, so none begins before the end of the last one.
     """
     return [(row[11], OPEN_START if row[0] is None else row[7] if row[8] > valid_at else row[8]) for row in rows]
-
-
-def _after(order: Order, page: Page) -> OrderKey:
-    if page.after is not None:
-        return page.after
-    return _AFTER_ALL if order is Order.VALID_DESCENDING else _BEFORE_ALL
 
 
 def _merged(rows: Sequence[list[Row]], order: Order, limit: int) -> list[Row]:
@@ -198,5 +189,4 @@ def _merged(rows: Sequence[list[Row]], order: Order, limit: int) -> list[Row]:
 
 
 def _valid_order(fact: Fact) -> OrderKey:
-    version = fact.version
-    return version.valid_from, version.recorded_from, version.ordinal
+    return valid_order(fact.version)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from graph.sqlite_store import codec
+from graph import decoding
 from graph.sqlite_store.connection import Connection
 from ontology.errors import Fault
 from ontology.facts import Slot
@@ -98,7 +98,7 @@ class Keys:
 
     def located(self, id: str, prefix: str) -> tuple[int, int]:
         """Position and ordinal of any id of this ledger."""
-        place = codec.place(id, prefix, self._ledger)
+        place = decoding.place(id, prefix, self._ledger)
         if place is None:
             raise Fault(f"{id!r} is not of the ledger {self._ledger!r}")
         return place

@@ -413,7 +413,7 @@ WHERE c.episode_pk = (SELECT pk FROM episodes WHERE tenant_pk = ?1 AND episode =
 ORDER BY c.position, c.ordinal LIMIT ?5
 
 -- name: episode
-SELECT source.name, p.observed_at, root.name
+SELECT p.episode, source.name, p.observed_at, root.name
 FROM episodes p JOIN names source ON source.pk = p.source_pk JOIN names root ON root.pk = p.root_pk
 WHERE p.tenant_pk = ?1 AND p.episode = ?2
 

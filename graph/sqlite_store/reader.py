@@ -3,14 +3,14 @@
 import json
 from collections.abc import Sequence
 
+from graph import decoding
 from graph.ports import Answered, Page
 from graph.ports import Reader as ReaderPort
-from graph.sqlite_store import codec
 from graph.sqlite_store.claims import ClaimReads
 from graph.sqlite_store.connection import Row
 from graph.sqlite_store.facts import FactReads
 from ontology.claims import Entity
-from ontology.events import Event, Kind, Payload
+from ontology.events import Event, Payload
 from ontology.facts import AsOf
 from ontology.ids import ENTITY, EntityId, Place, entity_id
 from ontology.schema import Schema
@@ -36,14 +36,14 @@ class SqliteReader(FactReads, ClaimReads):
         return {row[2]: self._entity(row) for row in rows if row is not None}
 
     def entities_by_id(self, ids: Sequence[EntityId]) -> dict[EntityId, Entity]:
-        places = ((id, codec.place(id, ENTITY, self._ledger)) for id in ids)
+        places = ((id, decoding.place(id, ENTITY, self._ledger)) for id in ids)
         found = ((id, self._entity_at(*place)) for id, place in places if place is not None)
         return {id: entity for id, entity in found if entity is not None}
 
     def list_entities(
         self, as_of: AsOf, *, type: str | None, name: str | None, limit: int, after: EntityId | None
     ) -> list[Entity]:
-        place = (-1, -1) if after is None else codec.place(after, ENTITY, self._ledger) or (-1, -1)
+        place = (-1, -1) if after is None else decoding.place(after, ENTITY, self._ledger) or (-1, -1)
         found: list[Entity] = []
         while len(found) < limit:
             rows = self._candidates(as_of, type, name, place)
@@ -65,7 +65,7 @@ class SqliteReader(FactReads, ClaimReads):
     # ---- what these are made of
 
     def _entity(self, row: Row) -> Entity:
-        return codec.entity(self._ledger, self._scope.namespace, row)
+        return decoding.entity(self._ledger, self._scope.namespace, row)
 
     def _entity_at(self, position: int, ordinal: int) -> Entity | None:
         row = self._connection.one("entity_by_id", (self._tenant_pk, position, ordinal, self._scope.namespace))
@@ -97,25 +97,7 @@ class SqliteReader(FactReads, ClaimReads):
         return self._connection.one("is_value", (self._scope_pk, pointed, *instants)) is not None
 
     def _event(self, row: Row) -> tuple[Event, tuple[Payload, ...]]:
-        pk, position, recorded_at, kind, principal, restated, previous, digest = row
-        rows = self._connection.all("payloads_of_event", (pk,))
-        subjects = [codec.subject(self._ledger, each[0], each[1]) for each in rows]
-        event = Event(
-            position=position,
-            recorded_at=recorded_at,
-            kind=Kind(kind),
-            principal=principal,
-            digests=tuple((subject, each[2]) for subject, each in zip(subjects, rows, strict=True)),
-            restated=tuple((at, subject, bytes.fromhex(text)) for at, subject, text in json.loads(restated)),
-            previous=previous,
-            digest=digest,
-        )
-        payloads = (
-            Payload(subject=subject, salt=each[4], body=each[5], digest=each[3] or each[2])
-            for subject, each in zip(subjects, rows, strict=True)
-            if each[5] is not None
-        )
-        return event, tuple(payloads)
+        return decoding.event(self._ledger, row[1:], self._connection.all("payloads_of_event", row[:1]))
 
 
 def _text_key(text: str) -> bytes:

@@ -1,7 +1,7 @@
 """What every read stands on: one connection inside one transaction, and the scope that nothing may leave."""
 
+from graph import decoding
 from graph.ports import Head
-from graph.sqlite_store import codec
 from graph.sqlite_store.connection import Connection, Row
 from ontology.facts import Slot
 from ontology.ids import ENTITY, EntityId, Ledger
@@ -59,7 +59,7 @@ class Snapshot:
 
     def _about(self, subject: EntityId, predicate: str | None) -> tuple[int, int, int, object, object] | None:
         """The parameters that name slots of a subject, `None` where there can be none."""
-        place = codec.place(subject, ENTITY, self._ledger)
+        place = decoding.place(subject, ENTITY, self._ledger)
         if place is None:
             return None
         if predicate is None:
@@ -70,7 +70,7 @@ class Snapshot:
         """The stored row of a slot of this scope."""
         if slot.scope != self._scope:
             return None
-        place = codec.place(slot.subject, ENTITY, self._ledger)
+        place = decoding.place(slot.subject, ENTITY, self._ledger)
         if place is None:
             return None
         return self._connection.one("slot", (self._scope_pk, *place, slot.predicate, slot.language))

@@ -2,22 +2,21 @@
 
 from collections.abc import Sequence
 
+from graph import decoding
 from graph.ports import Answered, Window
 from graph.ports import Transaction as TransactionPort
-from graph.sqlite_store import codec
 from graph.sqlite_store.applying import Applying
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.reader import SqliteReader
 from graph.sqlite_store.snapshot import FIRST_KEY, LAST_KEY
-from ontology.claims import Episode, Source, Told
+from ontology.claims import Episode, Told
 from ontology.entries import Entry
 from ontology.events import Commit, Payload
-from ontology.facts import FactVersion, Slot, Support
+from ontology.facts import Slot, Support
 from ontology.ids import ENTITY, ClaimId, EntityId, EpisodeId, Ledger, Place, claim_id
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
-from ontology.line import Extent
 from ontology.scope import Scope
 from ontology.values import ValueKey
 
@@ -42,26 +41,30 @@ class SqliteTransaction(SqliteReader):
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
         row = self._slot_row(slot)
         if row is None:
-            return Window(span=Interval(OPEN_START, OPEN_END), versions=(), extents=(), claims={})
+            return Window(span=Interval(OPEN_START, OPEN_END), versions=(), extents=())
         span = Interval(OPEN_START, OPEN_END) if margin is None else self._span(row[0], value, around, margin)
         if value is None:
             rows = self._connection.all("window", (row[0], span.start, span.end, row[9]))
         else:
             rows = self._connection.all("window_of_value", (row[0], span.start, span.end, value))
-        versions = [codec.version(self._ledger, slot, each) for each in rows]
-        return self._with_extents(span, versions, self._extents(row[0], value, rows))
+        shown = [each for each in self._extents(row[0], value, rows) if each[0] < span.end and each[1] > span.start]
+        return Window(
+            span=span,
+            versions=[decoding.version(self._ledger, slot, each) for each in rows],
+            extents=decoding.extents(shown),
+        )
 
     def entries(self, slot: Slot) -> list[tuple[Entry, ClaimId]]:
         row = self._slot_row(slot)
-        found = [] if row is None else map(codec.entry, self._connection.all("entries", (row[0],)))
-        return [(entry, self._claim_id(entry)) for entry in found]
+        found = [] if row is None else map(decoding.entry, self._connection.all("entries", (row[0],)))
+        return [(entry, claim_id(Place(self._ledger, entry.position, entry.ordinal))) for entry in found]
 
     def support_now(self, slot: Slot, values: Sequence[ValueKey]) -> dict[ValueKey, Support]:
         row = self._slot_row(slot)
         if row is None:
             return {}
         rows = ((value, self._connection.one("support_now", (row[0], value))) for value in values)
-        return {value: codec.support(slot, value, held, held[0]) for value, held in rows if held is not None}
+        return {value: decoding.support(slot, value, held, held[0]) for value, held in rows if held is not None}
 
     def voice(self, slot: Slot, value: ValueKey, root: str, episode: EpisodeId | None) -> tuple[float | None, bool]:
         row = self._slot_row(slot)
@@ -76,20 +79,13 @@ class SqliteTransaction(SqliteReader):
         return [] if row is None else self._tell(self._of_episode(row, value, episode, _ALL))
 
     def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]:
-        rows = ((id, self._connection.one("episode", (self._tenant_pk, id))) for id in ids)
-        return {
-            id: Episode(id=id, source=Source(row[0]), observed_at=row[1], root=row[2])
-            for id, row in rows
-            if row is not None
-        }
+        rows = (self._connection.one("episode", (self._tenant_pk, id)) for id in ids)
+        return {row[0]: decoding.episode(row) for row in rows if row is not None}
 
     def payloads_about(self, subject: EntityId) -> list[tuple[int, Payload]]:
-        place = codec.place(subject, ENTITY, self._ledger)
+        place = decoding.place(subject, ENTITY, self._ledger)
         rows = [] if place is None else self._connection.all("payloads_about", (self._tenant_pk, *place))
-        return [
-            (position, Payload(subject=subject, salt=salt, body=body, digest=restated or digest))
-            for position, digest, restated, salt, body in rows
-        ]
+        return [(row[0], decoding.payload(subject, row[1:])) for row in rows]
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
         if self._applying is None:
@@ -134,24 +130,8 @@ class SqliteTransaction(SqliteReader):
             for extent in self._connection.all("extents_of_version", (self._tenant_pk, slot_pk, row[5], row[7], row[8]))
         ]
 
-    def _with_extents(self, span: Interval, versions: Sequence[FactVersion], rows: Sequence[Row]) -> Window:
-        entries: dict[tuple[int, int], Entry] = {}
-        extents = []
-        for row in rows:
-            if row[0] >= span.end or row[1] <= span.start:
-                continue
-            key = row[2], row[3]
-            if key not in entries:
-                entries[key] = codec.entry(row[2:14])
-            extents.append(Extent(entries[key], row[0], row[1]))
-        claims = {key: self._claim_id(entry) for key, entry in entries.items()}
-        return Window(span=span, versions=versions, extents=extents, claims=claims)
-
     def _of_episode(self, row: Row, value: ValueKey, episode: EpisodeId, limit: int) -> list[Row]:
         return self._connection.all("claims_of_episode_for", (self._tenant_pk, episode, row[0], value, limit))
-
-    def _claim_id(self, entry: Entry) -> ClaimId:
-        return claim_id(Place(self._ledger, entry.position, entry.ordinal))
 
 
 _conforms: type[TransactionPort] = SqliteTransaction

@@ -51,15 +51,7 @@ def locked(tx: Transaction, values: Sequence[ValueKey]) -> Iterator[tuple[Any, .
         yield slot, "support", plain(tx.support_now(slot, values))
         for value in [None, *values]:
             window = tx.window(slot, value, ALWAYS, None)
-            yield (
-                slot,
-                value,
-                "window",
-                plain(window.span),
-                plain(window.versions),
-                _shows(window.extents),
-                dict(sorted(window.claims.items())),
-            )
+            yield slot, value, "window", plain(window.span), plain(window.versions), _shows(window.extents)
         told = tx.claims(slot.subject, slot.predicate, limit=1000, after=None)
         roots = sorted({t.claim.root for t in told})
         episodes: list[EpisodeId | None] = [None, *sorted({t.claim.episode for t in told if t.claim.episode})]

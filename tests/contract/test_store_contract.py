@@ -704,8 +704,7 @@ def test_a_window_reaches_as_many_versions_as_asked(world: World) -> None:
     assert narrow.span.start <= middle <= narrow.span.end
     assert (whole.span, len(whole.versions), len(whole.extents)) == (ALWAYS, 20, 20)
     assert {version.value.text for version in single.versions} <= {"v2003"}
-    for extent in narrow.extents:
-        assert narrow.claims[extent.entry.position, extent.entry.ordinal].startswith("clm_")
+    assert {extent.entry.value for extent in narrow.extents} == {version.value_key for version in narrow.versions}
 
 
 def test_a_window_has_one_entry_for_each_claim(world: World) -> None:

@@ -34,8 +34,8 @@ ONLY_NEO4J: Final = {
     "put_successor": "a correction is a relationship between claims; in a table it is two columns of `end_claim`",
     "take_migrations": MIGRATIONS, "migration": MIGRATIONS,
     "server": SERVER, "indexes": SERVER, "await_indexes": SERVER, "settings": SERVER, "server_clock": SERVER,
-}  # fmt: skip
     "current_user": SERVER,
+}  # fmt: skip
 
 
 def names(package: str, file: str, comment: str) -> list[str]:

@@ -1,0 +1,216 @@
+"""How what a store keeps in plain columns becomes domain values.
+
+Each function says which columns it takes, in order: strings, integers (enumerations too), floats, bytes, booleans or
+0 and 1, `None`. A store whose columns are others turns them into these first.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle, Source, Told
+from ontology.entries import End, Entry, Start, Stated
+from ontology.errors import NotFound
+from ontology.events import Event, Kind, Payload, SlotHead
+from ontology.facts import Fact, FactVersion, Slot, Support, Version
+from ontology.ids import ClaimId, EntityId, EpisodeId, Ledger, Place, claim_id, entity_id, fact_id, locate
+from ontology.instants import OPEN_END, OPEN_START, Instant, Semantics
+from ontology.line import Extent
+from ontology.scope import Namespace, Scope
+from ontology.values import Value, ValueKey, ValueType
+
+Row = Sequence[Any]
+
+_TYPES: Final = {kind.value: kind for kind in ValueType}
+_STARTS: Final = tuple(Start)
+_ENDS: Final = tuple(End)
+
+
+def place(identifier: str, prefix: str, ledger: Ledger | None) -> tuple[int, int] | None:
+    """Position and ordinal of an id of this ledger; `None` for any other text."""
+    try:
+        found = locate(identifier, prefix)
+    except NotFound:
+        return None
+    return (found.position, found.ordinal) if found.ledger == ledger else None
+
+
+def entity(ledger: Ledger, namespace: Namespace, row: Row) -> Entity:
+    """Of (position, ordinal, key)."""
+    return Entity(id=entity_id(Place(ledger, row[0], row[1])), namespace=namespace, key=row[2])
+
+
+def episode(row: Row) -> Episode:
+    """Of (id, source, observed_at, root)."""
+    return Episode(id=EpisodeId(row[0]), source=Source(row[1]), observed_at=row[2], root=row[3])
+
+
+# ---- slots and what is believed in them
+
+
+def slot(ledger: Ledger, scope: Scope, row: Row) -> Slot:
+    """Of (subject position, subject ordinal, predicate, language)."""
+    position, ordinal, predicate, language = row
+    return Slot(
+        scope=scope, subject=entity_id(Place(ledger, position, ordinal)), predicate=predicate, language=language
+    )
+
+
+def slot_head(of: Slot, row: Row) -> SlotHead:
+    """Of (version, last observed, last position, last ordinal, functional, plain)."""
+    version_, observed, position, ordinal, functional, plain = row
+    return SlotHead(
+        slot=of,
+        version=Version(version_),
+        last=None if observed is None else (observed, position, ordinal),
+        functional=functional == 1,
+        plain=plain == 1,
+    )
+
+
+def version(ledger: Ledger, of: Slot, row: Row) -> FactVersion:
+    """Of (position, ordinal, value type, text, qualifier and key, certain, valid_from, valid_to, recorded_from,
+    recorded_to)."""
+    position, ordinal, kind, text, qualifier, key, certain, valid_from, valid_to, recorded_from, recorded_to = row
+    return FactVersion(
+        id=fact_id(Place(ledger, position, ordinal)),
+        position=position,
+        ordinal=ordinal,
+        slot=of,
+        value=Value(type=_TYPES[kind], text=text, qualifier=qualifier),
+        value_key=key,
+        certain=certain == 1,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        recorded_from=recorded_from,
+        recorded_to=recorded_to,
+    )
+
+
+def support(of: Slot, key: ValueKey, row: Row | None, since: Instant) -> Support:
+    """Of (recorded_from, sources, occurrences, doubt); where there are none nothing was counted, from `since` on."""
+    if row is None or row[0] is None:
+        return Support(slot=of, value_key=key, recorded_from=since, sources=0, occurrences=0, doubt=1.0)
+    return Support(slot=of, value_key=key, recorded_from=row[0], sources=row[1], occurrences=row[2], doubt=row[3])
+
+
+def plain_fact(of: FactVersion, held: Support) -> Fact:
+    """A fact of a slot that is plain: no claim in it says more of its ends than the version does."""
+    return Fact(
+        version=of,
+        start=Start.OPEN if of.valid_from == OPEN_START else Start.KNOWN,
+        end=End.OPEN if of.valid_to == OPEN_END else End.KNOWN,
+        support=held,
+    )
+
+
+# ---- what was told
+
+
+def entry(row: Row) -> Entry:
+    """Of (position, ordinal, observed_at, asserts, value key, functional), then (kind, lowest, highest) of each end."""
+    (position, ordinal, observed_at, asserts, value, functional,
+     start, start_lo, start_hi, end, end_lo, end_hi) = row  # fmt: skip
+    return Entry(
+        position=position,
+        ordinal=ordinal,
+        observed_at=observed_at,
+        asserts=asserts == 1,
+        value=value,
+        functional=functional == 1,
+        start=_STARTS[start],
+        start_lo=start_lo,
+        start_hi=start_hi,
+        end=_ENDS[end],
+        end_lo=end_lo,
+        end_hi=end_hi,
+    )
+
+
+def extents(rows: Iterable[Row]) -> list[Extent]:
+    """Each of (valid_from, valid_to, the twelve of an entry); the extents of a claim share its entry."""
+    entries: dict[tuple[int, int], Entry] = {}
+    found = []
+    for row in rows:
+        key = row[2], row[3]
+        if key not in entries:
+            entries[key] = entry(row[2:])
+        found.append(Extent(entries[key], row[0], row[1]))
+    return found
+
+
+def told(ledger: Ledger, scope: Scope, row: Row) -> Told:
+    """Of the twelve of an entry, the four of its slot, the fifteen of the rest of the claim, the six of its ending."""
+    of = slot(ledger, scope, row[12:16])
+    kind, text, qualifier, stated_from, stated_to, zone, semantics, observed_stated, source, cited = row[16:26]
+    root, confidence, schema_version, principal, recorded_at = row[26:31]
+    read = entry(row[:12])
+    id = claim_id(Place(ledger, read.position, read.ordinal))
+    claim = Claim(
+        id=id,
+        slot=of,
+        entry=read,
+        value=None if kind is None else Value(type=_TYPES[kind], text=text, qualifier=qualifier),
+        stated=Stated(
+            valid_from=stated_from,
+            valid_to=stated_to,
+            zone=zone,
+            semantics=None if semantics is None else Semantics(semantics),
+        ),
+        observed_stated=observed_stated == 1,
+        source=Source(source),
+        episode=None if cited is None else EpisodeId(cited),
+        root=root,
+        confidence=confidence,
+        schema_version=schema_version,
+        principal=principal,
+        recorded_at=recorded_at,
+    )
+    return Told(claim=claim, ending=_ending(ledger, id, row[31:37]))
+
+
+def _ending(ledger: Ledger, of: ClaimId, row: Row) -> Ending | None:
+    """Of (position, recorded_at, state, reason, successor position, successor ordinal)."""
+    position, recorded_at, state, reason, successor, ordinal = row
+    if position == OPEN_END:
+        return None
+    return Ending(
+        claim=of,
+        state=Lifecycle(state),
+        reason=reason,
+        position=position,
+        recorded_at=recorded_at,
+        successor=None if successor is None else claim_id(Place(ledger, successor, ordinal)),
+    )
+
+
+# ---- the journal
+
+
+def event(ledger: Ledger, row: Row, named: Sequence[Row]) -> tuple[Event, tuple[Payload, ...]]:
+    """Of (position, recorded_at, kind, principal, restated, previous, digest), and for each payload that it names
+    (subject position, subject ordinal, digest, restated digest, salt, body); of one that is gone body is `None`."""
+    position, recorded_at, kind, principal, restated, previous, digest = row
+    subjects = [_subject(ledger, each[0], each[1]) for each in named]
+    read = Event(
+        position=position,
+        recorded_at=recorded_at,
+        kind=Kind(kind),
+        principal=principal,
+        digests=tuple((subject, bytes(each[2])) for subject, each in zip(subjects, named, strict=True)),
+        restated=tuple((at, subject, bytes.fromhex(text)) for at, subject, text in json.loads(restated)),
+        previous=bytes(previous),
+        digest=bytes(digest),
+    )
+    kept = (payload(of, each[2:]) for of, each in zip(subjects, named, strict=True) if each[5] is not None)
+    return read, tuple(kept)
+
+
+def payload(subject: EntityId | None, row: Row) -> Payload:
+    """Of (digest, restated digest, salt, body)."""
+    digest, restated, salt, body = row
+    return Payload(subject=subject, salt=bytes(salt), body=bytes(body), digest=bytes(restated or digest))
+
+
+def _subject(ledger: Ledger, position: int | None, ordinal: int | None) -> EntityId | None:
+    return None if position is None or ordinal is None else entity_id(Place(ledger, position, ordinal))
