@@ -183,17 +183,22 @@ class Local:
 
 def find_or_start() -> Server:
     """A server that answers. Raises `NoServer`, with all that was tried."""
-    uri, version = os.environ.get("VIGENCIA_TEST_NEO4J_URI"), os.environ.get("VIGENCIA_TEST_NEO4J_VERSION", VERSION)
+    uri = os.environ.get("VIGENCIA_TEST_NEO4J_URI")
     if uri:
         await_answer(uri)
         return Named(uri)
     try:
-        return Container(version)
+        return Container(version())
     except NoServer as no_container:
         try:
-            return Local(version)
+            return Local(version())
         except NoServer as exc:
             raise NoServer(f"no Neo4j to test with: {no_container}; {exc}") from exc
+
+
+def version() -> str:
+    """The release to test with."""
+    return os.environ.get("VIGENCIA_TEST_NEO4J_VERSION") or VERSION
 
 
 @contextlib.contextmanager

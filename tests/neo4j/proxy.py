@@ -1,11 +1,12 @@
-"""A wire between driver and server that is cut at a chosen moment."""
+"""A wire between driver and server that is cut at chosen moments."""
 
 import socket
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 _RUN: Final = b"\xb3\x10"
@@ -13,14 +14,24 @@ _COMMIT: Final = b"\x00\x02\xb0\x12"
 """How the messages begin in Bolt: a structure of so many fields, and its tag."""
 
 
-class Cut(StrEnum):
+class Moment(StrEnum):
     BEFORE_RUN = "before RUN"
-    AFTER_RUN = "after RUN, before its reply"
-    AFTER_COMMIT = "after COMMIT, before its reply"
+    AFTER_RUN = "after RUN"
+    AFTER_COMMIT = "after COMMIT"
+    """Before its reply, like the one above."""
+
+
+class Cut(NamedTuple):
+    """A connection breaks at the next such moment, or after `skip` of them."""
+
+    moment: Moment
+    skip: int = 0
+    linger: float = 0.05
+    """For how many seconds the server keeps its end of it: with none it may not get to what it was sent."""
 
 
 class Proxy:
-    """Forwards connections to a server. `arm` lets it cut the next connection that comes to that moment."""
+    """Forwards connections to a server. `arm` lets it cut the next ones that come to certain moments."""
 
     def __init__(self, uri: str) -> None:
         address = urlsplit(uri)
@@ -28,18 +39,17 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.uri = f"bolt://127.0.0.1:{self._listener.getsockname()[1]}"
         self._lock = threading.Lock()
-        self._armed: tuple[Cut, int] | None = None
-        self.cuts = 0
+        self._armed: list[Cut] = []
+        self.cuts: Counter[str] = Counter()
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def arm(self, cut: Cut, skip: int = 0) -> None:
-        """Cut at the next such moment, or after `skip` of them."""
+    def arm(self, *cuts: Cut) -> None:
+        """Cut at these moments, one after the other."""
         with self._lock:
-            self._armed = cut, skip
+            self._armed = list(cuts)
 
     def disarm(self) -> None:
-        with self._lock:
-            self._armed = None
+        self.arm()
 
     def close(self) -> None:
         self._listener.close()
@@ -48,9 +58,9 @@ class Proxy:
         while True:
             try:
                 client, _ = self._listener.accept()
+                server = socket.create_connection(self._target)
             except OSError:
                 return
-            server = socket.create_connection(self._target)
             threading.Thread(target=self._to_server, args=(client, server), daemon=True).start()
             threading.Thread(target=self._to_client, args=(server, client), daemon=True).start()
 
@@ -58,14 +68,14 @@ class Proxy:
         try:
             while data := client.recv(65536):
                 cut = self._reached(data)
-                if cut is Cut.BEFORE_RUN:
-                    break
-                if cut is not None:
+                if cut is None:
+                    server.sendall(data)
+                    continue
+                if cut.moment is not Moment.BEFORE_RUN:
                     client.shutdown(socket.SHUT_WR)  # the reply finds nobody
-                server.sendall(data)
-                if cut is not None:
-                    time.sleep(0.05)
-                    break
+                    server.sendall(data)
+                    time.sleep(cut.linger)
+                break
         except OSError:
             pass
         _close(client, server)
@@ -80,15 +90,16 @@ class Proxy:
 
     def _reached(self, data: bytes) -> Cut | None:
         with self._lock:
-            if self._armed is None:
+            if not self._armed:
                 return None
-            cut, skip = self._armed
-            if (_COMMIT if cut is Cut.AFTER_COMMIT else _RUN) not in data:
+            cut = self._armed[0]
+            if (_COMMIT if cut.moment is Moment.AFTER_COMMIT else _RUN) not in data:
                 return None
-            self._armed = (cut, skip - 1) if skip else None
-            if skip:
+            if cut.skip:
+                self._armed[0] = cut._replace(skip=cut.skip - 1)
                 return None
-            self.cuts += 1
+            del self._armed[0]
+            self.cuts[cut.moment.value] += 1
             return cut
 
 

@@ -1,7 +1,8 @@
 """Stores on the Neo4j server of the tests: one server for a run, which begins when the first test needs it."""
 
 import atexit
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ import pytest
 from neo4j import GraphDatabase
 
 from graph.neo4j_store.store import Neo4jStore
-from tests.neo4j_server import Server, find_or_start
+from tests.neo4j_server import Local, NoServer, Server, find_or_start, version
 
 DATABASE: Final = "neo4j"
 NAME: Final = "neo4j"
@@ -29,10 +30,28 @@ def server() -> Server:
     return found
 
 
-def empty_store(**options: Any) -> Neo4jStore:
+@contextmanager
+def killable() -> Iterator[Local]:
+    """A server that a test may kill, stop and start: that of the tests if it is ours, else one for the test."""
+    found = server()
+    if isinstance(found, Local):
+        yield found
+        return
+    try:
+        own = Local(version())
+    except NoServer as exc:
+        pytest.skip(f"the server of the tests is not ours to kill, and no other can be had: {exc}")
+    try:
+        yield own
+    finally:
+        own.stop()
+
+
+def empty_store(uri: str | None = None, **options: Any) -> Neo4jStore:
     """A store with nothing in it: whatever the server had is deleted, its indexes apart."""
-    store = Neo4jStore(server().uri, **options)
-    with GraphDatabase.driver(server().uri) as driver, driver.session(database=DATABASE) as session:
+    uri = uri or server().uri
+    store = Neo4jStore(uri, **options)
+    with GraphDatabase.driver(uri) as driver, driver.session(database=DATABASE) as session:
         session.run(
             "MATCH (n) WHERE NOT n:Migrations CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS"
         ).consume()
