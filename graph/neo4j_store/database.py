@@ -5,9 +5,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from importlib import resources
 from types import TracebackType
-from typing import Any, Final, LiteralString, Self, TypeVar
+from typing import Final, LiteralString, Self, TypeVar
 
 from neo4j import (
     READ_ACCESS,
@@ -22,6 +21,7 @@ from neo4j import (
 from neo4j.exceptions import AuthError, ClientError, DriverError, IncompleteCommit, Neo4jError, TransientError
 
 from graph.neo4j_store.codec import Row
+from graph.statements import named_queries
 from ontology.errors import Busy, Fault, Incorrect, Unavailable, VigenciaError, Violation, shown
 
 Parameters = Mapping[str, object]
@@ -242,12 +242,4 @@ def _away(message: str, remedy: str) -> Unavailable:
     return Unavailable(message, remedy=remedy, retry_after=RETRY_AFTER_SECONDS)
 
 
-def load_queries() -> Mapping[str, LiteralString]:
-    """The text of each query of `queries.cypher` by its name, in the order of the file."""
-    text = (resources.files("graph.neo4j_store") / "queries.cypher").read_text(encoding="utf-8")
-    blocks = text.split("// name: ")[1:]
-    parts: list[Any] = [block.partition("\n") for block in blocks]
-    return {name.strip(): body.strip() for name, _, body in parts}
-
-
-QUERIES: Final = load_queries()
+QUERIES: Final = named_queries("graph.neo4j_store", "queries.cypher", "//")

@@ -4,16 +4,14 @@ Several processes may find a new database at once: whoever locks the node `Migra
 wait and find it done. Schema statements cannot share a transaction with that lock, so they run beside it.
 """
 
-import re
 import time
 from collections.abc import Iterator
-from importlib import resources
 from typing import Final
 
 from graph.neo4j_store.database import QUERIES, Database
-from ontology.errors import Busy, Fault, Unsupported
+from graph.statements import check_known, numbered_migrations
+from ontology.errors import Busy, Fault
 
-_FILE: Final = re.compile(r"(\d{4})_[a-z0-9_]+\.cypher")
 _LOCK: Final = "CREATE CONSTRAINT migrations_name IF NOT EXISTS FOR (n:Migrations) REQUIRE n.name IS UNIQUE"
 _PAUSE: Final = 0.1
 _SECONDS: Final = 120.0
@@ -33,20 +31,12 @@ def migrate(database: Database) -> None:
 
 def version(database: Database) -> int:
     """The newest migration that the database has had, 0 for a new one. Raises as `migrate` does."""
-    newest = int(database.run("migration", {})[0][0])
-    if newest > max(migrations()):
-        raise Unsupported(
-            f"the database is of version {newest}, this program knows {max(migrations())}",
-            remedy="use the Vigencia that wrote it, or a newer one",
-        )
-    return newest
+    return check_known(int(database.run("migration", {})[0][0]), migrations())
 
 
 def migrations() -> dict[int, str]:
     """The text of each migration by its number, in order."""
-    folder = resources.files("graph.neo4j_store") / "migrations"
-    found = {match[1]: path for path in folder.iterdir() if (match := _FILE.fullmatch(path.name))}
-    return {int(number): found[number].read_text(encoding="utf-8") for number in sorted(found)}
+    return numbered_migrations("graph.neo4j_store", "cypher")
 
 
 def _migrate(database: Database, known: dict[int, str]) -> None:

@@ -42,7 +42,7 @@ class Neo4jReader(FactReads, ClaimReads):
         return {row[2]: self._entity(row) for row in rows}
 
     def entities_by_id(self, ids: Sequence[EntityId]) -> dict[EntityId, Entity]:
-        places = self._entity_places(list(ids))
+        places = [place for id in ids if (place := self._place_key(id, ENTITY)) is not None]
         rows = self._run("entity_by_id", self._here() | {"places": places}) if places else []
         return {entity.id: entity for entity in map(self._entity, rows)}
 

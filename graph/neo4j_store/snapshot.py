@@ -13,7 +13,7 @@ from graph.neo4j_store import keys
 from graph.neo4j_store.codec import Row
 from graph.ports import Head
 from ontology.facts import Slot
-from ontology.ids import ENTITY, EntityId, Ledger
+from ontology.ids import EntityId, Ledger
 from ontology.instants import OPEN_START, Instant
 from ontology.scope import Scope
 
@@ -87,9 +87,6 @@ class Snapshot:
     def _place_key(self, id: str, prefix: str) -> str | None:
         place = decoding.place(id, prefix, self._ledger)
         return None if place is None else keys.place_key(self._scope.tenant, place)
-
-    def _entity_places(self, ids: list[EntityId]) -> list[str]:
-        return [place for id in ids if (place := self._place_key(id, ENTITY)) is not None]
 
     def _is_here(self, slot: Slot) -> bool:
         return slot.scope == self._scope

@@ -1,10 +1,10 @@
 """How a database file is opened and a named query is run; no exception of sqlite3 goes further than this module."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib import resources
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from graph.statements import named_queries
 from ontology.errors import Busy, Fault, Incorrect, Unavailable, Unsupported, VigenciaError, Violation, shown
 
 Row = tuple[Any, ...]
@@ -133,11 +133,4 @@ def translated(exc: Exception) -> VigenciaError:
             return Fault(f"a query failed: {exc}")
 
 
-def load_queries() -> Mapping[str, str]:
-    """The text of each query of `queries.sql` by its name, in the order of the file."""
-    text = (resources.files("graph.sqlite_store") / "queries.sql").read_text(encoding="utf-8")
-    blocks = text.split("-- name: ")[1:]
-    return {name.strip(): body.strip() for name, _, body in (block.partition("\n") for block in blocks)}
-
-
-QUERIES: Final = load_queries()
+QUERIES: Final = named_queries("graph.sqlite_store", "queries.sql", "--")

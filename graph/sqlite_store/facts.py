@@ -9,9 +9,8 @@ from graph.periods import valid_order
 from graph.ports import PAIRS_MAX, Order, OrderKey, Page
 from graph.sqlite_store.connection import Row
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT, Snapshot
-from ontology.entries import Entry
 from ontology.errors import Fault, Incorrect, NotFound, shown
-from ontology.facts import AsOf, Fact, FactVersion, edges
+from ontology.facts import AsOf, Fact, edges
 from ontology.ids import FACT, EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
@@ -158,17 +157,12 @@ class FactReads(Snapshot):
         support = decoding.support(slot, version.value_key, row[17:21], version.recorded_from)
         if row[16]:
             return decoding.plain_fact(version, support)
-        start, end = edges(
-            version, *self._edge_entries(version, row[11], min(known_at, Instant(version.recorded_to - 1)))
-        )
+        at = min(known_at, version.recorded_to - 1)
+        parameters = (self._tenant_pk, row[11], version.value_key, version.valid_from, at, version.valid_to)
+        found = self._connection.all("edges_of", parameters)
+        first, last = ([decoding.entry(each[1:]) for each in found if each[0] == side] for side in (0, 1))
+        start, end = edges(version, first, last)
         return Fact(version=version, start=start, end=end, support=support)
-
-    def _edge_entries(self, version: FactVersion, slot_pk: int, at: Instant) -> tuple[Iterable[Entry], Iterable[Entry]]:
-        """Claims that show at the first and at the last instant of a version, one of each kind."""
-        parameters = (self._tenant_pk, slot_pk, version.value_key, version.valid_from, at, version.valid_to)
-        rows = self._connection.all("edges_of", parameters)
-        first, last = ([decoding.entry(row[1:]) for row in rows if row[0] == end] for end in (0, 1))
-        return first, last
 
 
 def _bounds(rows: Iterable[Row], valid_at: Instant) -> list[Row]:

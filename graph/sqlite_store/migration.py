@@ -3,19 +3,16 @@
 Several processes may open a new file at once: whoever gets the write lock first migrates, the others find it done.
 """
 
-import re
 import sqlite3
 from collections.abc import Iterator
-from importlib import resources
 from typing import Final
 
 from graph.sqlite_store.connection import Connection
+from graph.statements import check_known, numbered_migrations
 from ontology.errors import Unsupported
 
 APPLICATION_ID: Final = int.from_bytes(b"Vgnc", "big")
 """Marks a file as ours (`PRAGMA application_id`)."""
-
-_FILE: Final = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 
 
 def migrate(connection: Connection) -> None:
@@ -51,19 +48,12 @@ def version(connection: Connection) -> int:
     if application != APPLICATION_ID or "migrations" not in tables:
         raise Unsupported("the file is the database of another program", remedy="give the path of another file")
     newest = int(connection.run("SELECT max(version) FROM migrations")[0][0])
-    if newest > max(migrations()):
-        raise Unsupported(
-            f"the database is of version {newest}, this program knows {max(migrations())}",
-            remedy="use the Vigencia that wrote it, or a newer one",
-        )
-    return newest
+    return check_known(newest, migrations())
 
 
 def migrations() -> dict[int, str]:
     """The text of each migration by its number, in order."""
-    folder = resources.files("graph.sqlite_store") / "migrations"
-    found = {match[1]: path for path in folder.iterdir() if (match := _FILE.fullmatch(path.name))}
-    return {int(number): found[number].read_text(encoding="utf-8") for number in sorted(found)}
+    return numbered_migrations("graph.sqlite_store", "sql")
 
 
 def _statements(text: str) -> Iterator[str]:
