@@ -6,6 +6,8 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
+from anyio import move_on_after
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -22,7 +24,7 @@ from api.routes import claims, entities, events, facts, health, history, ontolog
 from api.routes.call import Call
 from api.routes.schemas import Schemas
 from api.wire.openapi import openapi_document
-from ontology.errors import shown
+from ontology.errors import Busy, shown
 from ontology.scope import Tenant
 
 if TYPE_CHECKING:
@@ -40,6 +42,9 @@ GROUPS: Final = (
 )
 """In reading order."""
 
+TURN_SECONDS: Final = 5.0
+"""How long a request waits for a thread."""
+
 
 def create_app(services: "Services") -> FastAPI:
     """The application over these services. Raises `Incorrect` where its key file cannot be used."""
@@ -52,7 +57,7 @@ def create_app(services: "Services") -> FastAPI:
     schemas = Schemas(services.writer)
     exact: dict[tuple[str, str], ASGIApp] = {}
     for route in (route for group in GROUPS for route in group.listed):
-        endpoint = Endpoint(route.call, services, schemas)
+        endpoint = Endpoint(route.call, services, schemas, at_once=route.at_once)
         app.router.routes.append(StarletteRoute(route.path, endpoint, methods=[route.method], name=route.name))
         if "{" not in route.path:
             exact[route.method, route.path] = endpoint
@@ -72,14 +77,28 @@ class Endpoint:
     the declarations of `routing` say all that those would be told.
     """
 
-    def __init__(self, handle: Callable[[Call], Response], services: "Services", schemas: Schemas) -> None:
+    def __init__(
+        self, handle: Callable[[Call], Response], services: "Services", schemas: Schemas, *, at_once: bool
+    ) -> None:
+        """`at_once`: the handler waits for nothing, so it needs no thread, and answers where all of them wait."""
         self._handle = handle
         self._services = services
         self._schemas = schemas
+        self._at_once = at_once
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await run_in_threadpool(self._handle, Call(self._services, self._schemas, scope))
+        call = Call(self._services, self._schemas, scope)
+        response = self._handle(call) if self._at_once else await _in_thread(self._handle, call)
         await response(scope, receive, send)
+
+
+async def _in_thread(handle: Callable[[Call], Response], call: Call) -> Response:
+    """What `handle` gives in a thread of the pool. Raises `Busy` where none is free in time: all wait for the store."""
+    if current_default_thread_limiter().available_tokens > 0:
+        return await run_in_threadpool(handle, call)
+    with move_on_after(TURN_SECONDS):  # cuts the wait alone: what runs in a thread is not cancelled
+        return await run_in_threadpool(handle, call)
+    raise Busy(f"every thread of the server was taken for {TURN_SECONDS:g} s; nothing was done")
 
 
 def _document(document: Callable[[], dict[str, Any]]) -> Callable[[Request], Response]:

@@ -202,8 +202,11 @@ def _awaited(place: Place, wait_seconds: float, *, must_exist: bool) -> MemorySt
             return place.open(must_exist=must_exist)
         except Unavailable as exc:
             left = deadline - time.monotonic()
-            if exc.retry_after is None or left <= 0:
+            if exc.retry_after is None or wait_seconds <= 0:
                 raise
+            if left <= 0:
+                waited = f"the store {place.name} did not answer within {wait_seconds:g} s: {exc.message}"
+                raise Unavailable(waited, remedy=exc.remedy, retry_after=exc.retry_after) from exc
             if exc.message != told:
                 told = exc.message
                 log.warning("waiting up to %.0f s for the store %s: %s", left, place.name, told)

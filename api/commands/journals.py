@@ -82,7 +82,7 @@ def import_(
 
     zcat memory.jsonl.gz | vigencia journal import - --tenant copy
 
-    Exit code 5 where the tenant has events of its own.
+    Exit code 5 where the tenant has events of its own. Ctrl-C says what is there then; --resume goes on.
     """
     with answering(as_json=as_json, quiet=quiet) as out:
         from api.settings import read_settings
@@ -93,12 +93,20 @@ def import_(
         settings = read_settings(store=store, tenant=tenant)
         name = Tenant(check_name(settings.tenant, "tenant"))
         with _read(file) as path, services(settings) as opened, _shown(progress, quiet, "importing") as (bar, told):
+            written = 0
+
+            def wrote(position: int) -> None:
+                nonlocal written
+                written = position
+                told(position)
+
             try:
                 done = import_events(
-                    opened.store, name, lambda: _lines(path), now=opened.clock.now(), resume=resume, progress=told
+                    opened.store, name, lambda: _lines(path), now=opened.clock.now(), resume=resume, progress=wrote
                 )
             except KeyboardInterrupt:
-                tell("interrupted; go on with the same command and --resume")
+                there = f"the events up to position {written} are there" if written else "nothing new was written"
+                tell(f"interrupted; {there}; go on with the same command and --resume")
                 raise typer.Exit(INTERRUPTED) from None
             bar.end()
         _show(out, done, file)

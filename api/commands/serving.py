@@ -12,8 +12,11 @@ from api.commands import options
 from api.commands.answering import answering, tell
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from api.settings import Settings
     from api.wiring import Services
+    from ontology.errors import Unavailable
 
 Host = Annotated[str | None, typer.Option("--host", help="The address to listen on; VIGENCIA_HOST.")]
 Port = Annotated[int | None, typer.Option("--port", help="The port; 0 takes a free one; VIGENCIA_PORT.")]
@@ -36,24 +39,33 @@ def serve(
 
     vigencia serve --host 0.0.0.0 --keys-file keys.yaml --store sqlite:////srv/vigencia.db
 
-    Off loopback a keys file is required. Exit code 7 where the port is taken.
+    VIGENCIA_STORE=neo4j NEO4J_PASSWORD=… vigencia serve
+
+    Off loopback a keys file is required. A store that is away is waited for, VIGENCIA_STORE_WAIT_SECONDS long. Exit
+    code 7 where it does not come, or the port is taken.
     """
     with answering(as_json=False, quiet=quiet) as out:
+        import logging.config
+
         from api.settings import read_settings
-        from api.wiring import check_exposure, services
+        from api.wiring import check_exposure, place_of, services
         from ontology.scope import scope_of
 
         settings = read_settings(host=host, port=port, keys_file=keys_file, store=store)
         check_exposure(settings)
-        with _listening(settings) as listener, services(settings) as opened:
+        logging.config.dictConfig(_logging(settings.log_level))
+        wait_seconds = settings.store_wait_seconds
+        # nobody is let in before there is a store, so a caller is refused at once instead of left waiting
+        with _stoppable(), _bound(settings) as listener, services(settings, wait_seconds=wait_seconds) as opened:
             if demo:
                 from api.demo import seed
 
                 seed(opened, scope_of(settings.tenant))
+            _listen(listener, settings)
             name, number = listener.getsockname()[:2]
             url = f"http://{f'[{name}]' if ':' in name else name}:{number}"
             if not quiet:
-                out.tell(f"vigencia serves {settings.store} on {url}; Ctrl-C stops it")
+                out.tell(f"vigencia serves {place_of(settings).name} on {url}; Ctrl-C stops it")
                 if demo:
                     out.tell(_to_try(url))
             _run(opened, listener)
@@ -117,12 +129,14 @@ def init(
     vigencia init
 
     vigencia init --pack travel.yaml --store sqlite:////srv/vigencia.db
+
+    On a Neo4j server this makes the constraints and indexes in its database; the database must be there.
     """
     with answering(as_json=as_json, quiet=quiet) as out:
         from api.commands.loading import PRINCIPAL
         from api.commands.upkeep import read_any_pack
         from api.settings import read_settings
-        from api.wiring import services
+        from api.wiring import place_of, services
         from ontology.instants import Instant, parse_instant
         from ontology.scope import scope_of
 
@@ -135,10 +149,11 @@ def init(
                 opened.writer.put_schema(scope, PRINCIPAL, each, recorded_at=recorded)
                 recorded = None if recorded is None else Instant(recorded + 1)
             schema = opened.writer.schema(scope)
+        kept = place_of(settings).name
         if as_json:
-            out.document({"store": settings.store, "tenant": settings.tenant, "schema_version": schema.version})
+            out.document({"store": kept, "tenant": settings.tenant, "schema_version": schema.version})
             return
-        out.line(settings.store)
+        out.line(kept)
         out.tell(
             f"schema version {schema.version}, {len(schema.predicates)} predicates; next: vigencia remember, or serve"
         )
@@ -154,26 +169,57 @@ def _run(services: "Services", listener: socket.socket) -> None:
         create_app(services), log_config=_logging(services.settings.log_level), access_log=False, lifespan="auto",
         server_header=False, timeout_graceful_shutdown=10,
     )  # fmt: skip
-    # uvicorn raises the signal again when it has ended; here that is the end of the command, not of the process
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])
     tell("stopped")
 
 
-def _listening(settings: "Settings") -> socket.socket:
-    """A socket that listens already, so that a taken port is told in our words."""
-    from ontology.errors import Unavailable
+@contextlib.contextmanager
+def _stoppable() -> "Iterator[None]":
+    """Ctrl-C and SIGTERM end the block, the first process of a container too, whom signals pass by otherwise.
 
+    uvicorn raises the signal again when it has ended; here that is the end of the command, not of the process.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _bound(settings: "Settings") -> socket.socket:
+    """A socket with the port, so that a taken one is told in our words, and soon; nobody can connect yet."""
+    listener = None
     try:
         family, *_, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(address[:2], family=family, backlog=2048)
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address[:2])
     except OSError as exc:
-        raise Unavailable(
-            f"cannot listen on {settings.host}:{settings.port}: {exc.strerror or exc}",
-            remedy=f"stop what uses the port, or take another: vigencia serve --port {settings.port + 1}",
-        ) from exc
+        if listener is not None:
+            listener.close()
+        raise _taken(settings, exc) from exc
+    return listener
+
+
+def _listen(listener: socket.socket, settings: "Settings") -> None:
+    try:
+        listener.listen(2048)
+    except OSError as exc:
+        raise _taken(settings, exc) from exc
+
+
+def _taken(settings: "Settings", exc: OSError) -> "Unavailable":
+    from ontology.errors import Unavailable
+
+    return Unavailable(
+        f"cannot listen on {settings.host}:{settings.port}: {exc.strerror or exc}",
+        remedy=f"stop what uses the port, or take another: vigencia serve --port {settings.port + 1}",
+    )
 
 
 def _logging(level: str) -> dict[str, object]:

@@ -14,8 +14,9 @@ routes = Routes("server", "Whether the server runs, and what its problem types m
 
 
 @routes.get(
-    "/healthz", query=NoQuery, answer=answers.Health, problems=("invalid-request", "internal"), conditional=False
-)
+    "/healthz", query=NoQuery, answer=answers.Health, problems=("invalid-request", "internal"), conditional=False,
+    at_once=True,
+)  # fmt: skip
 def read_health(call: Call, query: NoQuery) -> Response:
     """Whether the process runs."""
     return _json({"status": "ok"})
@@ -33,7 +34,7 @@ def read_readiness(call: Call, query: NoQuery) -> Response:
 
 @routes.get(
     "/problems", query=NoQuery, answer=answers.ProblemTypes,
-    problems=("invalid-request", "internal"), conditional=False,
+    problems=("invalid-request", "internal"), conditional=False, at_once=True,
 )  # fmt: skip
 def list_problems(call: Call, query: NoQuery) -> Response:
     """All problem types, as JSON, or as a page where the client prefers HTML."""
@@ -44,7 +45,7 @@ def list_problems(call: Call, query: NoQuery) -> Response:
 
 @routes.get(
     "/problems/{slug}", query=NoQuery, answer=answers.ProblemType,
-    problems=("invalid-request", "not-found", "internal"), conditional=False,
+    problems=("invalid-request", "not-found", "internal"), conditional=False, at_once=True,
 )  # fmt: skip
 def read_problem(call: Call, query: NoQuery) -> Response:
     """What a problem type means, its usual cause, and what to do."""

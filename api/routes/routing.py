@@ -52,6 +52,8 @@ class Route:
     """Of the body, by name."""
     media: tuple[str, ...]
     """The content types of a body."""
+    at_once: bool
+    """Whether its handler waits for nothing, the store neither."""
 
 
 class Routes:
@@ -71,11 +73,12 @@ class Routes:
         answer: type[BaseModel] | None,
         problems: tuple[str, ...] = READ,
         conditional: bool = True,
+        at_once: bool = False,
     ) -> Callable[[Handler[Q]], Handler[Q]]:
         """Declare the handler of a GET; its docstring becomes summary and description."""
         return self._declare(
             method="GET", path=path, query=query, answer=answer, problems=problems, conditional=conditional,
-            body=None, body_optional=False, precondition=False, keyed=False, examples={}, media=(),
+            body=None, body_optional=False, precondition=False, keyed=False, examples={}, media=(), at_once=at_once,
         )  # fmt: skip
 
     def post(
@@ -94,7 +97,7 @@ class Routes:
         return self._declare(
             method="POST", path=path, query=NoQuery, answer=answer, problems=problems, conditional=False,
             body=body, body_optional=optional, precondition=precondition, keyed=keyed, examples=examples or {},
-            media=("application/json",),
+            media=("application/json",), at_once=False,
         )  # fmt: skip
 
     def put(
@@ -112,6 +115,7 @@ class Routes:
         return self._declare(
             method="PUT", path=path, query=query, answer=answer, problems=problems, conditional=False,
             body=body, body_optional=False, precondition=False, keyed=False, examples=examples, media=media,
+            at_once=False,
         )  # fmt: skip
 
     def _declare(self, *, query: type[Q], **known: Any) -> Callable[[Handler[Q]], Handler[Q]]:

@@ -44,7 +44,7 @@ class CommandLine:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith("VIGENCIA_")},
+            **{name: value for name, value in os.environ.items() if not name.startswith(("VIGENCIA_", "NEO4J_"))},
             "VIGENCIA_STORE": f"sqlite:///{folder / 'vigencia.db'}",
             "VIGENCIA_CONFIG": str(folder / "config.toml"),
         }

@@ -1,6 +1,7 @@
 """Does the server start with what to try, keep strangers out, say that its port is taken, and stop in order?"""
 
 import json
+import re
 import socket
 import time
 import urllib.error
@@ -116,7 +117,7 @@ def test_off_loopback_a_file_of_keys_is_required(vigencia: CommandLine) -> None:
 
 
 def test_a_file_of_keys_that_cannot_be_used_stops_the_start(vigencia: CommandLine) -> None:
-    done = vigencia("serve", "--port", "0", "--keys-file", "nowhere.yaml")
+    done = vigencia.run("serve", "--port", "0", "--keys-file", "nowhere.yaml")
     assert done.code == 2
     assert "nowhere.yaml" in done.err
 
@@ -141,6 +142,37 @@ def test_with_keys_each_key_sees_its_tenant(vigencia: CommandLine) -> None:
 
 
 def test_a_folder_that_is_not_there_is_told(vigencia: CommandLine) -> None:
-    done = vigencia("serve", "--port", "0", "--store", "sqlite:////nowhere/at/all.db")
+    done = vigencia.run("serve", "--port", "0", "--store", "sqlite:////nowhere/at/all.db")
     assert done.code == 7
     assert "/nowhere/at" in done.err
+    assert "waiting" not in done.err
+
+
+def test_a_server_that_is_away_is_waited_for_and_then_given_up(vigencia: CommandLine) -> None:
+    vigencia.environment["VIGENCIA_STORE_WAIT_SECONDS"] = "1.5"
+    vigencia.environment["NEO4J_PASSWORD"] = "hush-hush"
+    done = vigencia.run("serve", "--port", "0", "--store", "bolt://127.0.0.1:1")
+    assert done.code == 7
+    waiting, *_, problem, remedy = done.err.splitlines()
+    assert re.match(
+        r"\S+ \S+ WARNING vigencia.api.wiring: waiting up to \d s for the store bolt://127.0.0.1:1 ", waiting
+    )
+    assert problem.startswith(
+        "store-unavailable: the store bolt://127.0.0.1:1 (database neo4j) did not answer within 1.5 s"
+    )
+    assert "try again" in remedy
+    assert "hush" not in done.err
+
+
+def test_while_it_waits_for_the_store_nobody_is_let_in_and_sigterm_ends_it(vigencia: CommandLine) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    running = vigencia.start("serve", "--port", str(port), "--store", "bolt://127.0.0.1:1")
+    try:
+        running.told(lambda line: "waiting" in line)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port), 5)
+        running.process.terminate()
+        assert running.end().code == 130
+    finally:
+        running.stop()

@@ -17,6 +17,8 @@ import uvicorn
 from api.app import create_app
 from api.settings import read_settings
 from api.wiring import Services, open_services
+from graph.ports import Finding
+from ontology.instants import Instant
 from ontology.scope import scope_of
 from tests.e2e.conftest import fact, problem
 
@@ -138,6 +140,31 @@ def test_a_lock_that_cannot_be_had_is_busy_and_nothing_is_written(live: Services
     assert int(waited.headers["retry-after"]) >= 1
     assert client.get("/v1/state?subject=mira").json()["items"] == []
     assert client.post("/v1/claims", json={"items": [ITEM]}).status_code == 200
+
+
+def test_where_every_thread_waits_for_the_store_a_request_is_told_so_in_time(
+    live: Services, client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("api.app.TURN_SECONDS", 0.2)
+    hangs, threads = threading.Event(), 40
+
+    def hang(now: Instant) -> list[Finding]:
+        hangs.wait(60)
+        return []
+
+    live.store.check = hang  # type: ignore[method-assign]
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = [pool.submit(client.get, "/readyz") for _ in range(threads)]
+        deadline = time.monotonic() + 20
+        while (refused := client.get("/v1/state?subject=mira")).status_code == 200:
+            assert time.monotonic() < deadline
+        problem(refused, 503, "store-unavailable")
+        assert int(refused.headers["retry-after"]) >= 1
+        assert client.get("/healthz").json() == {"status": "ok"}
+        assert client.get("/problems").status_code == 200
+        hangs.set()
+        assert {each.result().status_code for each in waiting} == {200}
+    assert client.get("/v1/state?subject=mira").status_code == 200
 
 
 def test_many_callers_with_one_key_have_one_effect(client: httpx2.Client) -> None:
