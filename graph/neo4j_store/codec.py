@@ -10,7 +10,7 @@ from ontology.instants import OPEN_END, Instant
 from ontology.values import ValueKey
 
 Row = list[Any]
-"""A record, or a list inside one, as the driver gives it; only the codec and graph/decoding.py look inside."""
+"""A record, or a list inside one, as the driver gives it; its columns are those of the query, in order."""
 
 
 def key(text: str) -> ValueKey:

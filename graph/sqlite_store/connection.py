@@ -8,7 +8,7 @@ from graph.statements import named_queries
 from ontology.errors import Busy, Fault, Incorrect, Unavailable, Unsupported, VigenciaError, Violation, shown
 
 Row = tuple[Any, ...]
-"""A row as sqlite3 gives it; only graph/decoding.py looks inside."""
+"""A row as sqlite3 gives it; its columns are those of the query, in order."""
 
 OLDEST: Final = (3, 37, 0)
 """The first SQLite with all that the store uses: STRICT tables 3.37, RETURNING 3.35, row values 3.15."""
