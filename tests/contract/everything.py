@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise, product
+from random import Random
 from typing import Any
 
 from graph.ports import Order, OrderKey, Page, Reader, Transaction
@@ -18,8 +19,11 @@ from tests.contract.world import ALL, plain
 ALWAYS = Interval(OPEN_START, OPEN_END)
 
 
-def answers(reader: Reader, texts: Sequence[str], *, page: int) -> Iterator[tuple[Any, ...]]:
-    """(question, answer) for each question; lists are read by pages of `page`. `texts` may be types and names."""
+def answers(reader: Reader, texts: Sequence[str], *, page: int, instants: int = 7) -> Iterator[tuple[Any, ...]]:
+    """(question, answer) for each question; lists are read by pages of `page`. `texts` may be types and names.
+
+    Asked about some `instants` of each time, of all that mean something to the world.
+    """
     entities = reader.list_entities(_last(reader), type=None, name=None, limit=1000, after=None)
     heads = reader.slots(None, limit=1000, after=None)
     subjects = list(dict.fromkeys(head.slot.subject for head in heads))
@@ -30,15 +34,15 @@ def answers(reader: Reader, texts: Sequence[str], *, page: int) -> Iterator[tupl
     yield "versions", plain(rectangles)
     for predicate in predicates:
         yield "slots", predicate, plain(_slot_pages(reader, predicate, page))
-    known = _instants((v.recorded_from for v in rectangles), 6)
+    known = _instants((v.recorded_from for v in rectangles), instants)
     for known_at in known:
-        valid = _instants((t for v in rectangles for t in (v.valid_from, v.valid_to)), 7)
+        valid = _instants((t for v in rectangles for t in (v.valid_from, v.valid_to)), instants)
         for valid_at in valid:
             as_of = AsOf(valid_at=valid_at, known_at=known_at)
             for certain in (False, True):
                 yield from _at(reader, as_of, certain, subjects, predicates, page)
             yield from _listed(reader, as_of, texts, page)
-    yield from _histories(reader, known, subjects, predicates, rectangles, page)
+    yield from _histories(reader, known, subjects, predicates, rectangles, page, instants)
     yield from _told(reader, subjects, predicates, rectangles, page)
 
 
@@ -104,8 +108,9 @@ def _histories(
     predicates: Sequence[str | None],
     rectangles: Sequence[FactVersion],
     page: int,
+    instants: int,
 ) -> Iterator[tuple[Any, ...]]:
-    valid = _instants((t for v in rectangles for t in (v.valid_from, v.valid_to)), 7)
+    valid = _instants((t for v in rectangles for t in (v.valid_from, v.valid_to)), instants)
     spans = [ALWAYS, *(Interval(first, last) for first, last in zip(valid, valid[2:], strict=False))]
     values = sorted({version.value_key for version in rectangles})
     for known_at, within, order in product(known, spans, Order):
@@ -185,9 +190,10 @@ def _slot_pages(reader: Reader, predicate: str | None, size: int) -> list[object
 
 
 def _instants(named: Iterable[int], most: int) -> list[Instant]:
-    """At most so many of the instants that occur, and of those just before, inside the axis."""
+    """At most so many of the instants that occur, and of those just before, inside the axis; the same each time."""
     inner = sorted({t for each in named for t in (each, each - 1) if OPEN_START < t < OPEN_END})
-    return [Instant(t) for t in inner[:: 1 + len(inner) // most]]
+    chosen = Random(len(inner)).sample(inner, min(most, len(inner)))
+    return [Instant(t) for t in sorted(chosen)]
 
 
 def _last(reader: Reader) -> AsOf:
