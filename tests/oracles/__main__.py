@@ -4,6 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from ontology.errors import VigenciaError
+from tests.neo4j_server import NoServer
 from tests.oracles.cases import read_cases
 from tests.oracles.engines import Unsuitable, engine
 from tests.oracles.runner import run
@@ -12,7 +14,9 @@ from tests.oracles.runner import run
 def main(arguments: list[str]) -> int:
     """0 where every answer of every file is as expected, 1 where one is not, 2 for what cannot be run."""
     parser = argparse.ArgumentParser(prog="python -m tests.oracles", description=__doc__)
-    parser.add_argument("--store", required=True, help="sqlite:///PATH, sqlite:///:memory:, naive, neo4j or http")
+    parser.add_argument(
+        "--store", required=True, help="sqlite:///PATH, sqlite:///:memory:, naive, neo4j, neo4j://HOST:PORT or http"
+    )
     parser.add_argument("--reopen", action="store_true", help="close the file and open it again before the questions")
     parser.add_argument("--rebuild", action="store_true", help="ask a store that was rebuilt from the journals")
     parser.add_argument("cases", nargs="+", type=Path, help="files in the format of the reference model")
@@ -22,7 +26,7 @@ def main(arguments: list[str]) -> int:
         try:
             with engine(given.store, reopen=given.reopen, rebuild=given.rebuild) as opened:
                 outcome = run(opened, read_cases(path), pure=given.store != "http")
-        except (Unsuitable, OSError, ValueError) as exc:
+        except (Unsuitable, NoServer, VigenciaError, OSError, ValueError) as exc:
             print(exc, file=sys.stderr)
             return 2
         for name in outcome.finer:

@@ -1,5 +1,6 @@
 """An engine in this process: a store, the writer before it, the reads of `graph`, and a clock set by hand."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -42,7 +43,8 @@ class Embedded:
         self.clock = FrozenClock()
         self.randomness = SeededRandomness()
         self._settle = settle
-        self._numbers = count(len(store.tenants()))
+        taken = [int(number[1]) for name in store.tenants() if (number := re.fullmatch(r"case-(\d+)", name))]
+        self._numbers = count(max(taken, default=-1) + 1)
         self.use(store)
 
     def use(self, store: MemoryStore) -> None:

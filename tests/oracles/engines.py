@@ -1,5 +1,6 @@
 """The engines by their names: which store, and what happens between writing and asking."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -14,6 +15,7 @@ from tests.oracles.memory import AFTER_ALL, Engine
 
 MEMORY: Final = ":memory:"
 SQLITE: Final = "sqlite:///"
+NEO4J: Final = ("neo4j://", "bolt://")
 
 
 class Unsuitable(Exception):
@@ -31,7 +33,8 @@ def sqlite(path: str = MEMORY) -> Embedded:
 @contextmanager
 def engine(store: str, *, reopen: bool = False, rebuild: bool = False) -> Iterator[Engine]:
     """The engine that a store names: `naive`, `http` (a server with a database of its own), `neo4j` (a server that
-    is found or started as the tests do it), or a SQLite URL.
+    is found or started as the tests do it, and emptied), the address of a Neo4j server, which keeps what it has, or
+    a SQLite URL.
 
     With `reopen` its file is closed and opened again before the questions; with `rebuild` they are put to a store in
     memory that was rebuilt from the journals. Raises `Unsuitable`.
@@ -54,12 +57,15 @@ def _embedded(store: str, *, reopen: bool, rebuild: bool) -> Embedded:
         from tests.neo4j.stores import empty_store
 
         return Embedded(empty_store(), settle=_rebuilt if rebuild else None)
+    if store.startswith(NEO4J) and not reopen:
+        return Embedded(_on_server(store), settle=_rebuilt if rebuild else None)
     if store == "naive" and not reopen:
         return Embedded(NaiveStore(), settle=_rebuilt if rebuild else None)
     path = store.removeprefix(SQLITE)
     if path in ("", store):
         raise Unsuitable(
-            f"no store {store!r} that can do this; give sqlite:///PATH, sqlite:///:memory:, naive, neo4j or http"
+            f"no store {store!r} that can do this; "
+            "give sqlite:///PATH, sqlite:///:memory:, naive, neo4j, neo4j://HOST:PORT or http"
         )
     if not reopen:
         return Embedded(SqliteStore(path), settle=_rebuilt if rebuild else None)
@@ -75,6 +81,15 @@ def _embedded(store: str, *, reopen: bool, rebuild: bool) -> Embedded:
         return again
 
     return Embedded(SqliteStore(path), settle=reopened)
+
+
+def _on_server(address: str) -> MemoryStore:
+    """Somebody's Neo4j, with the password of the environment, if it has one."""
+    from graph.neo4j_store.store import Neo4jStore
+
+    password = os.environ.get("NEO4J_PASSWORD")
+    user = os.environ.get("NEO4J_USERNAME", "neo4j") if password else None
+    return Neo4jStore(address, user=user, password=password)
 
 
 def _rebuilt(engine: Embedded) -> MemoryStore:

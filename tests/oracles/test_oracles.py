@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from graph.neo4j_store.store import Neo4jStore
+from tests.neo4j.stores import NAME, server
 from tests.oracles.cases import Case, Query, read_cases
 from tests.oracles.engines import MEMORY, SQLITE, Unsuitable, engine, naive
 from tests.oracles.runner import run
@@ -44,10 +47,14 @@ WAYS: dict[str, Callable[[Path], dict[str, object]]] = {
     "file": lambda folder: {"store": f"{SQLITE}{folder / 'o.db'}"},
     "file, opened again": lambda folder: {"store": f"{SQLITE}{folder / 'o.db'}", "reopen": True},
     "file, rebuilt": lambda folder: {"store": f"{SQLITE}{folder / 'o.db'}", "rebuild": True},
+    NAME: lambda _: {"store": NAME},
+    "neo4j, rebuilt": lambda _: {"store": NAME, "rebuild": True},
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way", [pytest.param(way, marks=pytest.mark.neo4j) if way.startswith(NAME) else way for way in WAYS]
+)
 def test_every_answer_is_as_expected(path: Path, way: str, tmp_path: Path) -> None:
     with engine(**WAYS[way](tmp_path)) as opened:  # type: ignore[arg-type]
         outcome = run(opened, read_cases(path))
@@ -79,6 +86,17 @@ def test_two_runs_in_one_file_do_not_meet(tmp_path: Path) -> None:
             assert str(run(opened, cases)) == EXPECTED["own.jsonl"]
 
 
+@pytest.mark.neo4j
+def test_a_server_that_is_named_keeps_what_it_has() -> None:
+    cases = read_cases(HERE / "own.jsonl")
+    with engine(NAME) as opened:
+        assert str(run(opened, cases)) == EXPECTED["own.jsonl"]
+    with engine(server().uri) as opened:
+        assert str(run(opened, cases)) == EXPECTED["own.jsonl"]
+    with closing(Neo4jStore(server().uri)) as store:
+        assert len(store.tenants()) == 2 * len(cases)
+
+
 def test_a_wrong_expectation_is_a_difference() -> None:
     """The runner can fail: each kind of answer, a refusal that does not come, and one that comes."""
     asked = {"subject": "s", "predicate": "p"}
@@ -104,4 +122,6 @@ def test_what_cannot_be_opened_again_is_said() -> None:
     with pytest.raises(Unsuitable, match="name a file"), engine(SQLITE + MEMORY, reopen=True):
         pass
     with pytest.raises(Unsuitable, match="sqlite:///PATH"), engine("postgres://nowhere"):
+        pass
+    with pytest.raises(Unsuitable, match="neo4j://HOST:PORT"), engine("neo4j://localhost", reopen=True):
         pass
