@@ -558,6 +558,32 @@ MATCH (s:Slot {slot: slot}) WHERE s.made_at <= $position
 RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
   s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
 
+// name: slot_with_present
+// The same with what is believed of it now, up to $most rows of each kind: under the lock, for a writer.
+UNWIND $slots AS slot
+MATCH (s:Slot {slot: slot}) WHERE s.made_at <= $position
+CALL (s) {
+  MATCH ()-[v:FACT]->() USING INDEX v:FACT(slot, recorded_to, valid_from)
+  WHERE v.slot = s.slot AND v.recorded_to = 4611686018427387904 AND v.valid_from >= -4611686018427387904
+  WITH v LIMIT $most
+  RETURN collect([v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
+    v.valid_from, v.valid_to, v.recorded_from, v.recorded_to]) AS versions
+}
+CALL (s) {
+  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX x:SUPPORTS(slot, recorded_to, valid_from)
+  WHERE x.slot = s.slot AND x.recorded_to = 4611686018427387904 AND x.valid_from >= -4611686018427387904
+  WITH x, c LIMIT $most
+  RETURN collect([x.valid_from, x.valid_to, c.position, c.ordinal, c.observed_at, c.asserts, c.value_key,
+    c.functional, c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi]) AS extents
+}
+CALL (s) {
+  MATCH (u:Support) WHERE u.slot = s.slot
+  WITH u LIMIT $most
+  RETURN collect([u.value_key, u.recorded_from, u.sources, u.occurrences, u.doubt]) AS support
+}
+RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, versions, extents, support
+
 // name: slot_as_of
 // The heads of slots that have changed since the snapshot, told by what had happened until then.
 UNWIND $slots AS slot

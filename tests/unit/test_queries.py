@@ -32,6 +32,7 @@ ONLY_NEO4J: Final = {
     "lock": SNAPSHOT, "slot_as_of": SNAPSHOT, "committed": SNAPSHOT,
     "erase_values": "what a fact says is a node of its own",
     "put_successor": "a correction is a relationship between claims; in a table it is two columns of `end_claim`",
+    "slot_with_present": "a writer reads ahead, since in the graph each round trip costs",
     "take_migrations": MIGRATIONS, "migration": MIGRATIONS,
     "server": SERVER, "indexes": SERVER, "await_indexes": SERVER, "settings": SERVER, "server_clock": SERVER,
     "current_user": SERVER,
