@@ -8,7 +8,6 @@ the copy counts it. Everything is streamed.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from graph.journal import NO_DIGEST, decode, verify_chain
@@ -23,6 +22,8 @@ from ontology.scope import Tenant, scope_of
 EVENTS_PER_PAGE: Final = 100
 EVENTS_PER_WRITE: Final = 200
 """How many commits of a journal are applied in one transaction of the store."""
+BYTES_PER_WRITE: Final = 1_000_000
+"""How much of a journal one transaction takes in before it ends: a store may hold all of it in memory until then."""
 
 Progress = Callable[[int], object]
 """Told the newest position that is done."""
@@ -139,7 +140,7 @@ def _apply(
 ) -> Transferred:
     """Apply events that were checked, from where the tenant stood, some in each transaction of the store."""
     done = Transferred(events=0, position=start.position, digest=start.digest)
-    while batch := [_commit(event, tenant) for event in islice(events, EVENTS_PER_WRITE)]:
+    for batch in _batches(events, tenant):
         with store.write(scope_of(tenant)) as tx:
             if tx.head.position != done.position:
                 raise Conflict(f"somebody else writes to the tenant {shown(tenant)}; try where nobody does")
@@ -150,6 +151,20 @@ def _apply(
         if progress is not None:
             progress(done.position)
     return done
+
+
+def _batches(events: Iterable[Chained], tenant: Tenant) -> Iterator[list[Commit]]:
+    """Commits that are applied together: many small ones, or one that is large."""
+    batch: list[Commit] = []
+    size = 0
+    for event in events:
+        batch.append(_commit(event, tenant))
+        size += sum(len(payload.body) for payload in batch[-1].payloads)
+        if len(batch) == EVENTS_PER_WRITE or size >= BYTES_PER_WRITE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _commit(chained: Chained, tenant: Tenant) -> Commit:

@@ -138,6 +138,18 @@ def test_a_rebuild_is_the_same_store_again(fresh: Callable[[], MemoryStore]) -> 
     assert rebuild(fresh(), fresh(), TENANT).events == 0
 
 
+def test_large_commits_are_applied_in_transactions_of_their_own(
+    fresh: Callable[[], MemoryStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store may hold a transaction in memory, however much a journal has."""
+    lines, together, apart = exported(lived(fresh())), list[int](), list[int]()
+    import_events(fresh(), TENANT, lambda: lines, now=LATER, progress=together.append)
+    monkeypatch.setattr("graph.transfer.BYTES_PER_WRITE", 1)
+    import_events(fresh(), TENANT, lambda: lines, now=LATER, progress=apart.append)
+    assert together == [7]
+    assert apart == [1, 2, 3, 4, 5, 6, 7]
+
+
 def test_many_events_come_over_in_several_writes(
     fresh: Callable[[], MemoryStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
