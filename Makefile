@@ -8,7 +8,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 # One stamp for each set of extras, so that asking for another set installs it.
 STAMP := .venv/.stamp$(addprefix -,$(subst $(comma),-,$(EXTRAS)))
 
-.PHONY: help setup serve lint test soak test-neo4j test-neo4j-lts bench pin clean
+.PHONY: help setup serve lint quick test soak test-neo4j test-neo4j-lts bench pin clean
 .DEFAULT_GOAL := help
 
 help: ## print this list
@@ -32,16 +32,19 @@ lint: setup ## check style, format, types and the direction of imports
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-test: setup lint ## lint, then every test, the long ones at about a tenth of their counts
+quick: setup ## the tests that need no Neo4j, for while you work
+	$(BIN)/python -m pytest -m 'not neo4j' $(PYTEST_ARGS)
+
+test: setup lint ## lint, then every test, the long ones at about a tenth of their counts; starts a Neo4j
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 soak: setup ## every test at full counts
 	VIGENCIA_SOAK=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-neo4j: setup ## the tests that need a Neo4j, which they start themselves (Java 25, Maven)
+test-neo4j: setup ## only the tests that need a Neo4j, which they start themselves (Java 25, Maven)
 	$(BIN)/python -m pytest -m neo4j $(PYTEST_ARGS)
 
-test-neo4j-lts: setup ## the tests that need a Neo4j, on its long-term release (Java 17)
+test-neo4j-lts: setup ## the same on its long-term release (Java 17)
 	VIGENCIA_TEST_NEO4J_VERSION=5.26.30 $(BIN)/python -m pytest -m neo4j $(PYTEST_ARGS)
 
 bench: setup ## measure against bare sqlite3 and an empty route

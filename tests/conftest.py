@@ -48,6 +48,12 @@ _clock: type[Clock] = FrozenClock
 _randomness: type[Randomness] = SeededRandomness
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests on Neo4j come last, each module's together: what needs no server fails before one starts."""
+    items.sort(key=lambda item: item.get_closest_marker("neo4j") is not None)
+
+
 @pytest.fixture
 def clock() -> FrozenClock:
     return FrozenClock()
