@@ -15,6 +15,9 @@ from tests.neo4j_server import Local, NoServer, Server, find_or_start, version
 DATABASE: Final = "neo4j"
 NAME: Final = "neo4j"
 """What the store is called among the stores of a test."""
+_DELETED_TOGETHER: Final = 2000
+_DELETE: Final = "MATCH (n) WHERE NOT n:Migrations WITH n LIMIT $some DETACH DELETE n RETURN count(*)"
+"""Run until nothing is left: however much there is, no transaction of it takes as long as one may."""
 
 
 def marked(stores: Iterable[str]) -> list[object]:
@@ -22,10 +25,23 @@ def marked(stores: Iterable[str]) -> list[object]:
     return [pytest.param(name, marks=pytest.mark.neo4j) if name == NAME else name for name in stores]
 
 
-@lru_cache(maxsize=1)
 def server() -> Server:
-    """The server, found or started once and stopped at the end of the process."""
-    found = find_or_start()
+    """The server, found or started once and stopped at the end of the process.
+
+    Raises `NoServer`, at once when it was raised before: every test that needs one fails, and none waits again.
+    """
+    found = _found()
+    if isinstance(found, NoServer):
+        raise NoServer(*found.args)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _found() -> Server | NoServer:
+    try:
+        found = find_or_start()
+    except NoServer as exc:
+        return exc
     atexit.register(found.stop)
     return found
 
@@ -52,7 +68,6 @@ def empty_store(uri: str | None = None, **options: Any) -> Neo4jStore:
     uri = uri or server().uri
     store = Neo4jStore(uri, **options)
     with GraphDatabase.driver(uri) as driver, driver.session(database=DATABASE) as session:
-        session.run(
-            "MATCH (n) WHERE NOT n:Migrations CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS"
-        ).consume()
+        while session.run(_DELETE, some=_DELETED_TOGETHER).single(strict=True)[0] == _DELETED_TOGETHER:
+            pass
     return store
