@@ -47,7 +47,7 @@ test-neo4j: setup ## only the tests that need a Neo4j, which they start themselv
 test-neo4j-lts: setup ## the same on its long-term release (Java 17)
 	VIGENCIA_TEST_NEO4J_VERSION=5.26.30 $(BIN)/python -m pytest -m neo4j $(PYTEST_ARGS)
 
-bench: setup ## measure against bare sqlite3 and an empty route
+bench: setup ## measure against bare sqlite3, a bare Neo4j driver and an empty route
 	$(BIN)/python -m benchmarks
 
 pin: ## write constraints.txt anew from the newest releases

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.figures import table, write_json
 from benchmarks.sizes import FULL, QUICK
-from benchmarks.suite import PARTS, run
+from benchmarks.suite import CHOICES, run
 from benchmarks.timing import tell
 
 
@@ -14,7 +14,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write every figure to a file")
     parser.add_argument("--quick", action="store_true", help="smaller stores and fewer runs, in about a minute")
-    parser.add_argument("--only", choices=PARTS, help="measure one part alone")
+    parser.add_argument("--only", choices=CHOICES, help="measure one part alone, or those of one engine")
     given = parser.parse_args()
     figures = []
     for figure in run(QUICK if given.quick else FULL, given.only):

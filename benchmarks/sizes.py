@@ -5,6 +5,26 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GraphSizes:
+    """What is measured on a Neo4j server."""
+
+    facts: tuple[int, ...]
+    """Of the tenants that are read, each a multiple of the one before."""
+    slot_versions: tuple[int, ...]
+    """Of the slots that have many."""
+    degree: int
+    """How many facts point at the entity that is in the way of a walk."""
+    written: int
+    """Facts beside which single writes are made."""
+    loaded: int
+    """Facts of a bulk load."""
+    runs: int
+    reads: int
+    writes: int
+    walks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sizes:
     facts: tuple[int, ...]
     """Of the stores that are read and loaded, each a multiple of the one before; the first is that of writes too."""
@@ -18,10 +38,27 @@ class Sizes:
     """Requests in one run."""
     writes: int
     """Transactions in one run."""
+    graph: GraphSizes
 
 
 FULL: Final = Sizes(
-    facts=(10_000, 100_000, 1_000_000), slot_versions=100_000, runs=21, reads=400, requests=500, writes=20
-)
-QUICK: Final = Sizes(facts=(2_000, 20_000), slot_versions=10_000, runs=7, reads=200, requests=300, writes=10)
-TINY: Final = Sizes(facts=(400, 800), slot_versions=300, runs=2, reads=10, requests=20, writes=3)
+    facts=(10_000, 100_000, 1_000_000), slot_versions=100_000, runs=21, reads=400, requests=500, writes=20,
+    graph=GraphSizes(
+        facts=(10_000, 100_000, 1_000_000), slot_versions=(10_000, 100_000), degree=100_000, written=10_000,
+        loaded=10_000, runs=9, reads=200, writes=20, walks=3,
+    ),
+)  # fmt: skip
+QUICK: Final = Sizes(
+    facts=(2_000, 20_000), slot_versions=10_000, runs=7, reads=200, requests=300, writes=10,
+    graph=GraphSizes(
+        facts=(10_000,), slot_versions=(10_000,), degree=10_000, written=2_000,
+        loaded=4_000, runs=5, reads=100, writes=10, walks=2,
+    ),
+)  # fmt: skip
+TINY: Final = Sizes(
+    facts=(400, 800), slot_versions=300, runs=2, reads=10, requests=20, writes=3,
+    graph=GraphSizes(
+        facts=(400, 800), slot_versions=(40, 80), degree=150, written=80,
+        loaded=80, runs=1, reads=5, writes=2, walks=1,
+    ),
+)  # fmt: skip

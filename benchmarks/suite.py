@@ -7,8 +7,9 @@ from pathlib import Path
 
 from benchmarks import loading, reading, serving, world, writing
 from benchmarks.figures import Figure
+from benchmarks.graph_server.parts import GraphParts
 from benchmarks.loading import Grown
-from benchmarks.sizes import Sizes
+from benchmarks.sizes import TINY, Sizes
 from benchmarks.timing import tell
 
 
@@ -84,11 +85,18 @@ class Suite:
 
 
 def run(sizes: Sizes, only: str | None = None) -> Iterator[Figure]:
-    """Every figure of every part, or of one, as soon as it is known."""
-    with tempfile.TemporaryDirectory(prefix="vigencia-bench-") as folder:
-        for name, part in Suite(Path(folder), sizes).parts.items():
-            if only in (None, name):
-                yield from part()
+    """Every figure of every part, of one, or of all that are measured on one engine, as soon as it is known."""
+    with tempfile.TemporaryDirectory(prefix="vigencia-bench-") as folder, GraphParts(sizes.graph) as graph:
+        engines = {SQLITE: Suite(Path(folder), sizes).parts, NEO4J: graph.parts}
+        for engine, parts in engines.items():
+            for name, part in parts.items():
+                if only in (None, engine, name):
+                    yield from part()
 
 
-PARTS = tuple(Suite(Path(), Sizes(facts=(), slot_versions=0, runs=0, reads=0, requests=0, writes=0)).parts)
+SQLITE, NEO4J = "sqlite", "neo4j"
+_NONE = Sizes(facts=(), slot_versions=0, runs=0, reads=0, requests=0, writes=0, graph=TINY.graph)
+SQLITE_PARTS = tuple(Suite(Path(), _NONE).parts)
+NEO4J_PARTS = tuple(GraphParts(TINY.graph).parts)
+CHOICES = (SQLITE, *SQLITE_PARTS, NEO4J, *NEO4J_PARTS)
+"""What may be measured alone."""

@@ -4,9 +4,11 @@ import json
 import math
 from pathlib import Path
 
+import pytest
+
 from benchmarks.figures import table, write_json
 from benchmarks.sizes import TINY
-from benchmarks.suite import PARTS, run
+from benchmarks.suite import NEO4J, NEO4J_PARTS, SQLITE, SQLITE_PARTS, run
 
 PROMISED = (
     "requests of /v1/state against an empty route",
@@ -31,7 +33,7 @@ PROMISED = (
 
 
 def test_every_figure_is_produced(tmp_path: Path) -> None:
-    figures = list(run(TINY))
+    figures = list(run(TINY, SQLITE))
     assert tuple(figure.name for figure in figures if figure.aim is not None) == PROMISED
     assert all(math.isfinite(figure.value) and figure.value > 0 for figure in figures)
     assert all((figure.aim is None) == (figure.holds is None) for figure in figures)
@@ -46,6 +48,20 @@ def test_every_figure_is_produced(tmp_path: Path) -> None:
 
 
 def test_a_part_can_be_measured_alone() -> None:
-    assert PARTS == ("serving", "writing", "reading", "long-slot", "loading")
+    assert SQLITE_PARTS == ("serving", "writing", "reading", "long-slot", "loading")
     figures = list(run(TINY, "writing"))
     assert {figure.name.partition(",")[0] for figure in figures} == {"single writes beside 400 facts"}
+
+
+@pytest.mark.neo4j
+def test_every_part_runs_on_a_graph_server() -> None:
+    figures = list(run(TINY, NEO4J))
+    assert all(math.isfinite(figure.value) and figure.value > 0 for figure in figures)
+    assert len({figure.name for figure in figures}) == len(figures)
+    names = "\n".join(figure.name for figure in figures if figure.aim is not None)
+    assert [
+        part
+        for part in ("bulk load", "single writes", "expansion", "slot with 80", "state", "as-of")
+        if part not in names
+    ] == []
+    assert len(NEO4J_PARTS) == 5
