@@ -18,7 +18,15 @@ from neo4j import (
     Session,
     Transaction,
 )
-from neo4j.exceptions import AuthError, ClientError, DriverError, IncompleteCommit, Neo4jError, TransientError
+from neo4j.exceptions import (
+    AuthError,
+    ClientError,
+    DatabaseError,
+    DriverError,
+    IncompleteCommit,
+    Neo4jError,
+    TransientError,
+)
 
 from graph.neo4j_store.codec import Row
 from graph.statements import named_queries
@@ -228,6 +236,8 @@ def translated(exc: Exception) -> VigenciaError:
             return _away(f"the server has no such database: {exc}", "name one that exists")
         case ClientError():
             return Fault(f"the store refused a query: {exc}")
+        case DatabaseError():
+            return _away(f"the server failed: {shown(str(exc), 300)}", "look into its log, then try again")
         case _:
             return _away(f"the store cannot be reached: {shown(str(exc), 300)}", "check the server, then try again")
 

@@ -8,6 +8,7 @@ from graph import decoding
 from graph.neo4j_store import keys
 from graph.neo4j_store.claims import ClaimReads
 from graph.neo4j_store.codec import Row
+from graph.neo4j_store.database import translating
 from graph.neo4j_store.facts import FactReads
 from graph.ports import Answered
 from graph.ports import Reader as ReaderPort
@@ -96,7 +97,8 @@ class Neo4jReader(FactReads, ClaimReads):
         return self._run("subjects_holding", parameters)
 
     def _text_key(self, text: str) -> str:
-        return keys.held_key(self._scope, value_key(Value(type=ValueType.TEXT, text=text, qualifier="")))
+        with translating():
+            return keys.held_key(self._scope, value_key(Value(type=ValueType.TEXT, text=text, qualifier="")))
 
     def _event(self, row: Row) -> tuple[Event, tuple[Payload, ...]]:
         return decoding.event(self._ledger, row[:7], row[7])

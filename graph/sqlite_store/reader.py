@@ -7,7 +7,7 @@ from graph import decoding
 from graph.ports import Answered, Page
 from graph.ports import Reader as ReaderPort
 from graph.sqlite_store.claims import ClaimReads
-from graph.sqlite_store.connection import Row
+from graph.sqlite_store.connection import Row, translated
 from graph.sqlite_store.facts import FactReads
 from ontology.claims import Entity
 from ontology.events import Event, Payload
@@ -101,7 +101,10 @@ class SqliteReader(FactReads, ClaimReads):
 
 
 def _text_key(text: str) -> bytes:
-    return value_key(Value(type=ValueType.TEXT, text=text, qualifier=""))
+    try:
+        return value_key(Value(type=ValueType.TEXT, text=text, qualifier=""))
+    except UnicodeEncodeError as exc:
+        raise translated(exc) from exc
 
 
 _conforms: type[ReaderPort] = SqliteReader
