@@ -44,14 +44,38 @@ def forget_schema(session: Session) -> None:
     session.run("MATCH (n) DETACH DELETE n").consume()
 
 
-def test_processes_that_open_a_new_database_at_once_agree(session: Session) -> None:
-    empty_store().close()
-    forget_schema(session)
-    processes = [subprocess.Popen([sys.executable, "-c", OPEN, server().uri]) for _ in range(3)]
-    assert [process.wait(timeout=240) for process in processes] == [0, 0, 0]
+def opening() -> "subprocess.Popen[bytes]":
+    """A process that opens a store."""
+    return subprocess.Popen([sys.executable, "-c", OPEN, server().uri])
+
+
+def assert_migrated(session: Session) -> None:
     made = sum(statement.startswith("CREATE") for text in migrations().values() for statement in statements(text))
     indexes = session.run("SHOW INDEXES YIELD type, state WHERE type <> 'LOOKUP' RETURN state").values()
     assert indexes == [["ONLINE"]] * made
+    assert session.run("MATCH (m:Migrations) RETURN m.version").values() == [[max(migrations())]]
+
+
+def test_processes_that_open_a_new_database_at_once_agree(session: Session) -> None:
+    empty_store().close()
+    forget_schema(session)
+    processes = [opening() for _ in range(6)]
+    assert [process.wait(timeout=240) for process in processes] == [0] * 6
+    assert_migrated(session)
+
+
+def test_a_process_that_is_killed_amid_its_migration_is_in_nobodys_way(session: Session) -> None:
+    empty_store().close()
+    forget_schema(session)
+    killed = opening()
+    while len(session.run("SHOW INDEXES YIELD type WHERE type <> 'LOOKUP' RETURN type").values()) < 4:
+        assert killed.poll() is None
+    processes = [opening() for _ in range(5)]
+    killed.kill()
+    assert killed.wait() != 0, "it had not ended"
+    assert session.run("MATCH (m:Migrations) WHERE m.version IS NOT NULL RETURN m").values() == [], "nor migrated"
+    assert [process.wait(timeout=240) for process in processes] == [0] * 5
+    assert_migrated(session)
 
 
 def test_a_database_of_a_newer_program_is_left_alone(session: Session) -> None:

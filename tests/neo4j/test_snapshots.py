@@ -42,11 +42,13 @@ ROUND_SECONDS: Final = 60.0
 """After that the tenant has grown enough; the next round begins with an empty one."""
 SEED: Final = 20261130
 SUBJECTS: Final = tuple(f"s{number}" for number in range(6))
+CROWD: Final = tuple(f"c{number}" for number in range(60))
+"""They move together, in one commit: wherever one of them is, all are."""
 TOWNS: Final = ("Oslo", "Riga", "Lima", "Bern", "Kyiv")
 DATES: Final = tuple(f"{year}-{month:02d}-01" for year in range(2010, 2020) for month in (1, 4, 7, 10))
 INSTANTS: Final = (parse_instant("2014-05-01"), parse_instant("2030-01-01"))
 FAR: Final = Instant(OPEN_END - 1)
-PAGE: Final = Page(400)
+PAGE: Final = Page(150)
 PACK: Final = {
     "pack": "tests",
     "predicates": {
@@ -142,10 +144,13 @@ class Round:
         self.stop = threading.Event()
         caller = Caller(sources[0])
         caller.writer.put_schema(scope, "tester", pack_from_document(PACK))
-        caller.write([_lives(subject, "Oslo", "2010-01-01") for subject in SUBJECTS], "first", scope=scope)
+        everybody = SUBJECTS + CROWD
+        caller.write([_lives(subject, "Oslo", "2010-01-01") for subject in everybody], "first", scope=scope)
         with sources[0].read(scope) as reader:
-            found = reader.entities_by_key(SUBJECTS)
-            self.ids = {key: found[key].id for key in SUBJECTS}
+            found = reader.entities_by_key(everybody)
+        self.ids = {key: found[key].id for key in SUBJECTS}
+        self.crowd: list[tuple[EntityId, str | None]] = [(found[key].id, "lives_in") for key in CROWD]
+        self.seen_together: dict[Instant, list[str]] = {}
 
     def write(self, number: int, store: Neo4jStore) -> None:
         rng, caller = Random(SEED + number), Caller(store)
@@ -184,11 +189,41 @@ class Round:
             return kind, Replace(fact=facts[0].version.id, value=rng.choice(TOWNS), reason="wrong")
         return kind, Withdraw(claim=rng.choice(shown).claim.id, reason="wrong")
 
+    def move(self, number: int, store: Neo4jStore) -> None:
+        """Move the crowd, again and again."""
+        caller = Caller(store)
+        for turn in count():
+            if self.stop.is_set():
+                return
+            items = [_lives(subject, f"town {turn}", DATES[turn % len(DATES)]) for subject in CROWD]
+            caller.write(items, f"crowd {turn}", scope=self.scope)
+            self.counts["moves"] += 1
+
+    def watch(self, number: int, store: Neo4jStore) -> None:
+        """Look where the crowd is, as often as possible: a commit that shows in part would show here."""
+        rng = Random(SEED - number)
+        while not self._sees_the_first(store) and not self.stop.wait(0.1):
+            pass
+        while not self.stop.wait(0.005):
+            with store.read(self.scope) as reader:
+                known_at = reader.head.recorded_at
+                if self.seen_together and rng.random() < 0.3:
+                    known_at = min(known_at, rng.choice(list(self.seen_together)))
+                facts = reader.state(self.crowd, AsOf(valid_at=FAR, known_at=known_at), certain=True, page=PAGE)
+            where = [fact.version.value.text for fact in facts]
+            self.counts["looks"] += 1
+            if len(where) != len(CROWD) or len(set(where)) != 1:
+                self.errors.append(f"at {known_at} the crowd is at {Counter(where)}")
+            if self.seen_together.setdefault(known_at, where) != where:
+                self.errors.append(
+                    f"at {known_at} the crowd is at {set(where)}, not {set(self.seen_together[known_at])}"
+                )
+
     def read(self, number: int, store: Neo4jStore) -> None:
         rng, newest = Random(SEED - number), 0
         while not self._sees_the_first(store) and not self.stop.wait(0.1):
             pass
-        while not self.stop.is_set():
+        while not self.stop.wait(0.05):
             if rng.random() < 0.5:
                 newest = self._pin(rng, store, newest)
             else:
@@ -227,8 +262,9 @@ class Round:
         self.errors += [f"{what}: {each}" for each in different(one, other)]
 
     def run(self, seconds: float) -> None:
-        roles = [(self.write, self.sources[0]), (self.write, self.sources[1]), (self.write, self.sources[1])]
-        roles += [(self.read, source) for source in (*self.sources, self.sources[2])]
+        one, two, three = self.sources
+        roles = [(self.write, one), (self.write, two), (self.move, two)]
+        roles += [(role, source) for role in (self.read, self.watch) for source in (one, two, three)]
         threads = [
             threading.Thread(target=self._guarded, args=(role, number, source))
             for number, (role, source) in enumerate(roles)
@@ -280,5 +316,5 @@ def test_answers_stay_the_same_while_writers_run(sources: list[Neo4jStore]) -> N
         assert_serial(sources[0], scope)
         assert_sound(sources[0], scope)
     print(f"{STRESS_SECONDS:g} s in {number} rounds: {moments} moments of recorded time, {dict(total)}, 0 differed")
-    assert total["comparisons"] > 20
-    assert min(total[kind] for kind in ("add", "meet", "end", "correct", "withdraw")) > 0
+    assert min(total["comparisons"], total["looks"]) > 20
+    assert min(total[kind] for kind in ("add", "meet", "end", "correct", "withdraw", "moves")) > 0
