@@ -4,6 +4,8 @@
 // and so on are those of keys.py; each holds the scope. Facts come as lists: the version, the place, predicate and
 // language of its subject, its slot's `plain`, its support, `said`; where several are in question the caller sorts.
 // What reads by `recorded_to` gives the Clock as it stood after that: if it moved past `known_at`, ask as of then.
+// Where there is a choice of indexes a query names one: it keeps the plan that it had at first, made when there was
+// nothing to choose by.
 
 // name: head
 MATCH (c:Clock {tenant: $tenant})
@@ -22,7 +24,8 @@ RETURN c.ledger, c.position, c.recorded_at, c.digest, c.erasures, c.schema_versi
 MATCH (c:Clock) WHERE c.position > 0 RETURN c.tenant ORDER BY c.tenant
 
 // name: scopes
-MATCH (s:Scope) WHERE s.tenant = $tenant AND EXISTS { MATCH (l:Slot) WHERE l.scope = s.scope AND l.subject_position >= 0 }
+MATCH (s:Scope) USING INDEX SEEK s:Scope(tenant)
+WHERE s.tenant = $tenant AND EXISTS { MATCH (l:Slot) WHERE l.scope = s.scope AND l.subject_position >= 0 }
 RETURN s.namespace, s.purpose ORDER BY s.namespace, s.purpose
 
 // name: newest_schema
@@ -31,7 +34,8 @@ RETURN s.document ORDER BY s.tenant DESC, s.position DESC LIMIT 1
 
 // name: entity_by_key
 UNWIND $keys AS key
-MATCH (e:Entity) WHERE e.tenant = $tenant AND e.namespace = $namespace AND e.key = key AND e.position <= $position
+MATCH (e:Entity) USING INDEX e:Entity(tenant, namespace, key)
+WHERE e.tenant = $tenant AND e.namespace = $namespace AND e.key = key AND e.position <= $position
 RETURN e.position, e.ordinal, e.key
 
 // name: entity_by_id

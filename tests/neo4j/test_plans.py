@@ -1,4 +1,7 @@
-"""How the server means to run each query: by index, and with no Eager among the rows of a write."""
+"""How the server means to run each query: by index, and with no Eager among the rows of a write.
+
+A query keeps its first plan, and these are first plans: of a database that holds nothing.
+"""
 
 import re
 from collections.abc import Iterator
@@ -12,13 +15,26 @@ from tests.neo4j.stores import DATABASE, empty_store, server
 
 pytestmark = pytest.mark.neo4j
 
-SCANNING: Final = frozenset({"tenants", "migration"})
-"""These look at one node per tenant, or at one node."""
-OPERATIONS: Final = frozenset({"server", "indexes", "await_indexes", "settings", "server_clock"})
-ERASING: Final = frozenset(name for name in QUERIES if name.startswith("erase_"))
-"""What deletes what it reads has to read it all first."""
+SCANNING: Final = {
+    "tenants": "there is one node per tenant, and all are asked for",
+    "migration": "there is one such node, if there is any",
+}
+OPERATIONS: Final = ("server", "indexes", "await_indexes", "settings", "server_clock", "current_user")
+"""These ask the server about itself, not the graph."""
+PRODUCTS: Final = {
+    "window": "each side is one row, an aggregate",
+    "window_of_value": "each side is one row, an aggregate",
+    "voice_of_root": "each side is one row, an aggregate",
+    "apply": "each side is one node, by a unique key",
+    "put_successor": "each side is one node, by a unique key",
+}
+EAGER: Final = {
+    name: "what deletes what it reads has to read it all first" for name in QUERIES if name.startswith("erase_")
+} | {"put_tenant": "it is one row, once per tenant"}
 HOT: Final = (
-    "state_now", "state_as_of", "history_now", "history_as_of", "holders", "window", "window_of_value", "audit",
+    "state_now", "state_as_of", "history_now", "history_now_backwards", "history_as_of", "history_as_of_backwards",
+    "history_by_recorded", "holders", "holders_backwards", "holders_by_recorded", "of_predicate_now",
+    "of_predicate_as_of", "audit", "window", "window_of_value", "slot_with_present",
 )  # fmt: skip
 
 Operator = dict[str, Any]
@@ -55,9 +71,17 @@ def names(root: Operator, *, deep: bool = True) -> list[str]:
     return [operator["operatorType"].partition("@")[0] for operator in found]
 
 
-@pytest.mark.parametrize("name", sorted(QUERIES.keys() - SCANNING - OPERATIONS))
-def test_no_query_scans(session: Session, name: str) -> None:
-    assert [operator for operator in names(plan(session, name)) if "Scan" in operator] == []
+@pytest.mark.parametrize("name", sorted(QUERIES.keys() - SCANNING.keys() - set(OPERATIONS)))
+def test_no_query_scans_or_multiplies_rows(session: Session, name: str) -> None:
+    """No scan of all nodes, of a label, of a type, of a whole index."""
+    found = names(plan(session, name))
+    assert [operator for operator in found if "Scan" in operator] == []
+    assert ("CartesianProduct" in found) == (name in PRODUCTS)
+
+
+@pytest.mark.parametrize("name", sorted(SCANNING))
+def test_what_may_scan_looks_at_one_label(session: Session, name: str) -> None:
+    assert [operator for operator in names(plan(session, name)) if "Scan" in operator] == ["NodeByLabelScan"]
 
 
 @pytest.mark.parametrize("name", HOT)
@@ -72,7 +96,7 @@ def test_the_newest_of_a_long_slot_is_read_in_the_order_of_the_index(session: Se
     assert "Limit" in names(plan(session, name))
 
 
-@pytest.mark.parametrize("name", sorted(QUERIES.keys() - OPERATIONS - ERASING - {"put_tenant"}))
+@pytest.mark.parametrize("name", sorted(QUERIES.keys() - set(OPERATIONS) - EAGER.keys()))
 def test_no_eager_stands_among_the_rows_of_a_write(session: Session, name: str) -> None:
     """Between the parts of a write there is one row; there an Eager costs nothing."""
     root = plan(session, name)
@@ -89,3 +113,13 @@ def test_the_lock_is_taken_before_anything_is_read(session: Session) -> None:
     found = names(plan(session, "lock"))
     assert found.index("SetProperty") == len(found) - 2, found
     assert found[-1].startswith("NodeUniqueIndexSeek")
+
+
+def test_a_commit_has_one_plan_whatever_it_holds() -> None:
+    """The server plans anew for lists of another order of size: so the rows of a commit are one list of lists."""
+    assert set(re.findall(r"UNWIND (\$?\w+)", QUERIES["apply"])) == {"$parts", "found"}
+
+
+def test_every_exception_is_a_query() -> None:
+    exceptions = (*SCANNING, *OPERATIONS, *PRODUCTS, *EAGER, *HOT)
+    assert set(exceptions) <= set(QUERIES)
