@@ -1,0 +1,128 @@
+"""The journal of public data moves from store to store and back, and every store on the way holds the same.
+
+As `vigencia journal export | import` does it: through a file that is read twice.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice, pairwise
+from pathlib import Path
+
+import pytest
+
+from api.settings import Settings
+from api.wiring import Services
+from benchmarks import convert_gdp, convert_yago
+from benchmarks.conversion import Line
+from consolidation.write import Writer
+from graph.ledger import ledger_hash
+from graph.ports import MemoryStore
+from graph.sqlite_store.store import SqliteStore
+from graph.transfer import export_events, import_events, verify_events
+from ontology.instants import Instant, parse_instant
+from ontology.packs import load_core
+from ontology.scope import Tenant
+from tests.conftest import FrozenClock, SeededRandomness
+from tests.data.loading import ITEMS_MAX, load
+from tests.neo4j.stores import empty_store
+from tests.oracles.memory import AFTER_ALL
+from tests.sizes import SOAK
+
+pytestmark = pytest.mark.neo4j
+
+LINES = None if SOAK else 2_000
+"""How many lines of each set are moved: all of them in a soak."""
+NOW = Instant(parse_instant("2026-06-01"))
+
+Lines = Callable[[Path], Iterator[Line]]
+SETS: dict[str, tuple[str, Lines, bool]] = {
+    "yago": ("yago11k", convert_yago.lines, False),
+    "gdp": ("gdp-vintages", lambda folder: convert_gdp.lines(convert_gdp.read_rows(folder)), True),
+}
+"""Name of a set: its folder, the converter, and whether its lines tell when they were recorded."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A tenant of a store, where a journal comes by; the files of all stops lie beside each other."""
+
+    name: str
+    store: MemoryStore
+    tenant: Tenant
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        return self.folder / f"{self.name}.jsonl"
+
+    def export(self) -> bytes:
+        """Write the journal to the file of this stop; gives its last digest."""
+        with self.file.open("wb") as stream:
+            return export_events(self.store, self.tenant, stream.write).digest
+
+    def import_from(self, before: "Stop") -> None:
+        import_events(self.store, self.tenant, partial(_lines, before.file), now=AFTER_ALL)
+
+    @property
+    def ledger_hash(self) -> str:
+        return ledger_hash(self.store, self.tenant)
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as stream:
+        yield from stream
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, MemoryStore]]:
+    folder = tmp_path_factory.mktemp("moves")
+    opened: dict[str, MemoryStore] = {
+        "sqlite": SqliteStore(str(folder / "first.db")),
+        "neo4j": empty_store(),
+        "sqlite again": SqliteStore(str(folder / "second.db")),
+    }
+    yield opened
+    for store in opened.values():
+        store.close()
+
+
+def loaded(stop: Stop, folder: Path, lines: Lines, *, as_recorded: bool) -> int:
+    """Load a set into a stop, under a clock that stands; gives how many lines were refused."""
+    clock, randomness = FrozenClock(NOW), SeededRandomness(11)
+    writer = Writer(store=stop.store, clock=clock, randomness=randomness, core=load_core(), items_max=ITEMS_MAX)
+    services = Services(
+        store=stop.store, writer=writer, clock=clock, randomness=randomness, settings=Settings(tenant=stop.tenant)
+    )
+    source = stop.folder / f"{stop.tenant}-lines.jsonl"
+    return len(load(services, stop.tenant, islice(lines(folder), LINES), source, as_recorded=as_recorded))
+
+
+@pytest.mark.parametrize("way", [("sqlite", "neo4j", "sqlite again"), ("neo4j", "sqlite", "neo4j")])
+@pytest.mark.parametrize("name", SETS)
+def test_a_journal_moves_and_the_ledger_stays_the_same(
+    name: str, way: tuple[str, ...], data_folder: Path, stores: dict[str, MemoryStore], tmp_path: Path
+) -> None:
+    """The first stop is loaded, every other one imports what the one before it exported."""
+    folder, lines, as_recorded = SETS[name]
+    tenants = [Tenant(f"{name}-{way[0]}-{number}") for number in range(2)]
+    stops = [  # the second time in a store is another tenant
+        Stop(f"{at} {store}", stores[store], tenants[way[:at].count(store)], tmp_path) for at, store in enumerate(way)
+    ]
+    began = time.monotonic()
+    refused = loaded(stops[0], data_folder / folder, lines, as_recorded=as_recorded)
+    took = [time.monotonic() - began]
+    digests, hashes = [stops[0].export()], [stops[0].ledger_hash]
+    for before, stop in pairwise(stops):
+        began = time.monotonic()
+        stop.import_from(before)
+        took.append(time.monotonic() - began)
+        digests.append(stop.export())
+        hashes.append(stop.ledger_hash)
+        assert verify_events(stop.store, stop.tenant) == []
+        assert stop.file.read_bytes() == before.file.read_bytes()
+    print(f"{name}, {LINES or 'all'} lines, {refused} refused; {len(stops[0].file.read_bytes())} bytes of journal")
+    for stop, seconds, digest, held in zip(stops, took, digests, hashes, strict=True):
+        print(f"  {stop.name:14} {seconds:6.1f} s  digest {digest.hex()}  ledger_hash {held}")
+    assert len(set(digests)) == len(set(hashes)) == 1
