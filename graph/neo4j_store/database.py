@@ -228,7 +228,9 @@ def translated(exc: Exception) -> VigenciaError:
         case AuthError():
             remedy = "check the user and the password (NEO4J_USERNAME, NEO4J_PASSWORD)"
             return Unavailable(f"the server does not let us in: {shown(str(exc), 300)}", remedy=remedy)
-        case Neo4jError() if "Lock" in code or "Deadlock" in code or "TransactionTimedOut" in code:
+        case Neo4jError() if "TransactionTimedOut" in code:
+            return Busy("the server took longer than it may; nothing was written")
+        case Neo4jError() if "Lock" in code or "Deadlock" in code:
             return Busy("another writer held the store too long; nothing was written")
         case TransientError() if "Unavailable" not in code:
             return Busy(f"the server could not do it in time: {shown(str(exc), 200)}")

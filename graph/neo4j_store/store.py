@@ -51,7 +51,7 @@ class Neo4jStore:
         self._lock = threading.Lock()
         self._locks: dict[Tenant, threading.Lock] = {}
         self._acknowledged: dict[Tenant, Head] = {}
-        self._unsure_until: dict[Tenant, float] = {}
+        self._unsure: dict[Tenant, tuple[int, float]] = {}
         try:
             self._engine = engine(self._database)
             check_supported(self._engine)
@@ -118,28 +118,31 @@ class Neo4jStore:
             return NOTHING
         head = readable(rows[0], self._acknowledged.get(tenant, NOTHING))
         newest, settled = head_of(rows[0][:6]), rows[0][11]
-        return self._make_sure(tenant, head) if head != newest and settled else head
+        return self._make_sure(tenant, newest.position, head) if head != newest and settled else head
 
-    def _make_sure(self, tenant: Tenant, safe: Head) -> Head:
+    def _make_sure(self, tenant: Tenant, newest: int, safe: Head) -> Head:
         """The newest head, once the lock says that all of its commit was applied; `safe` where it is not free in time.
 
-        One thread waits for it at a time, and after it waited in vain none does for a while. The lock is given back
-        by a commit, so that a reader of a cluster waits for the member that it asks.
+        One thread waits for it at a time, and after it waited in vain none does for a while, unless there is a newer
+        one. The lock is given back by a commit, so that a reader of a cluster waits for the member that it asks.
         """
         now = time.monotonic()
         with self._lock:
-            if now < self._unsure_until.get(tenant, now):
+            position, until = self._unsure.get(tenant, (newest, now))
+            if position == newest and now < until:
                 return safe
-            self._unsure_until[tenant] = now + _UNSURE_SECONDS
+            self._unsure[tenant] = newest, now + _UNSURE_SECONDS
         try:
             work, head = self._begin(tenant)
             with work:
                 work.commit()
         except (Busy, CommitLost):
             return safe
+        except BaseException:
+            self._unsure.pop(tenant, None)
+            raise
         self._acknowledge(tenant, head)
-        with self._lock:
-            self._unsure_until.pop(tenant, None)
+        self._unsure.pop(tenant, None)
         return head
 
     def _acknowledge(self, tenant: Tenant, head: Head) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from graph.neo4j_store.store import Neo4jStore
+from ontology.errors import Unavailable
 from ontology.instants import SECOND, Instant
 from tests.neo4j.callers import (
     LIMITS,
@@ -24,7 +25,8 @@ from tests.neo4j.callers import (
     assert_there_once,
     settle,
 )
-from tests.neo4j.process import answer
+from tests.neo4j.process import answer, read_at_least
+from tests.neo4j.proxy import Cut, Moment, Proxy
 from tests.neo4j.stores import empty_store, server
 from tests.sizes import scaled
 
@@ -118,3 +120,26 @@ def test_recorded_time_goes_on_whichever_of_them_writes(store: Neo4jStore, serve
     assert_there_once(store, SCOPE, told)
     assert assert_serial(store, SCOPE) == 2 * each
     assert_sound(store, SCOPE)
+
+
+def test_a_reader_whose_wire_broke_sees_the_newest_commit_as_soon_as_it_can(store: Neo4jStore) -> None:
+    """It makes sure of a commit of another server by its lock; that this failed once must not keep it for long."""
+    with closing(Proxy(server().uri)) as proxy, closing(Neo4jStore(proxy.uri, limits=LIMITS)) as behind:
+        told = Caller(store).tell("first")
+        settle()
+        proxy.arm(Cut(Moment.BEFORE_RUN, skip=1))
+        with pytest.raises(Unavailable):
+            behind.read(SCOPE)
+        assert proxy.cuts.total() == 1
+        assert read_at_least(behind, told.position)["position"] == told.position
+
+
+def test_a_reader_that_waited_in_vain_for_a_long_write_sees_the_commit_after_it(store: Neo4jStore) -> None:
+    caller = Caller(store)
+    with closing(Neo4jStore(server().uri, limits=LIMITS)) as behind:
+        caller.tell("first")
+        settle()
+        with store.write(SCOPE), behind.read(SCOPE) as reader:
+            assert reader.head.position == 0
+        told = caller.tell("second")
+        assert read_at_least(behind, told.position)["position"] == told.position
