@@ -25,6 +25,8 @@ from ontology.instants import Instant
 from ontology.scope import Namespace, Purpose, Scope, Tenant
 
 BUSY_SECONDS: Final = 5.0
+HEAD_SECONDS: Final = 0.05
+"""For how long a head that was read serves the snapshots that follow: each would cost a round trip for its own."""
 _UNSURE_SECONDS: Final = 30.0
 _LOOKUP_PAUSES: Final = (0.0, 0.1, 0.5, 2.0)
 """How long to wait before each attempt to look up a commit whose reply was lost."""
@@ -51,6 +53,8 @@ class Neo4jStore:
         self._lock = threading.Lock()
         self._locks: dict[Tenant, threading.Lock] = {}
         self._acknowledged: dict[Tenant, Head] = {}
+        self._recent: dict[Tenant, tuple[float, Head]] = {}
+        """The head that was read last, and until when it will do."""
         self._unsure: dict[Tenant, tuple[int, float]] = {}
         try:
             self._engine = engine(self._database)
@@ -98,7 +102,8 @@ class Neo4jStore:
         return [Scope(tenant=tenant, namespace=Namespace(row[0]), purpose=Purpose(row[1])) for row in rows]
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
-        return ledger_rows(self._database, tenant, self._head(tenant))
+        head = self._newest(tenant, self._acknowledged.get(tenant, NOTHING))
+        return ledger_rows(self._database, tenant, head)
 
     def check(self, now: Instant) -> list[Finding]:
         return diagnose(self._database, now)
@@ -112,11 +117,28 @@ class Neo4jStore:
         return Neo4jReader(self._database.run, scope, self._head(scope.tenant))
 
     def _head(self, tenant: Tenant) -> Head:
-        """The newest head of a tenant that is safely readable."""
+        """The newest head of a tenant that is safely readable.
+
+        One that was read a moment ago will do: what others commit may be seen late anyway, and what this process
+        committed since takes it back.
+        """
+        asked_at = time.monotonic()
+        with self._lock:
+            acknowledged = self._acknowledged.get(tenant, NOTHING)
+            until, recent = self._recent.get(tenant, (asked_at, NOTHING))
+        if asked_at < until:
+            return recent
+        head = self._newest(tenant, acknowledged)
+        with self._lock:
+            if self._acknowledged.get(tenant, NOTHING) is acknowledged:
+                self._recent[tenant] = (asked_at + HEAD_SECONDS, head)
+        return head
+
+    def _newest(self, tenant: Tenant, acknowledged: Head) -> Head:
         rows = self._database.run("head", {"tenant": tenant, "settled": SETTLED_MILLISECONDS})
         if not rows:
             return NOTHING
-        head = readable(rows[0], self._acknowledged.get(tenant, NOTHING))
+        head = readable(rows[0], acknowledged)
         newest, settled = head_of(rows[0][:6]), rows[0][11]
         return self._make_sure(tenant, newest.position, head) if head != newest and settled else head
 
@@ -150,6 +172,7 @@ class Neo4jStore:
             known = self._acknowledged.get(tenant, NOTHING)
             if known.ledger != head.ledger or known.position < head.position:
                 self._acknowledged[tenant] = head
+                self._recent.pop(tenant, None)
 
     def _begin(self, tenant: Tenant) -> tuple[Work, Head]:
         """A transaction that has the tenant's lock, and the head under it."""
