@@ -12,6 +12,10 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from api.cli import app
+from api.settings import Settings, variable_of
+from tests.neo4j_server import VERSION
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PINNED_TAG = re.compile(r":v?\d+\.\d+\.\d+[\w.-]*$")
@@ -40,7 +44,12 @@ def test_every_image_is_pinned_to_a_full_version() -> None:
 
 
 def test_the_image_of_the_server_carries_the_version_of_the_project() -> None:
-    assert compose()["services"]["vigencia"]["image"] == f"vigencia:{PROJECT['version']}"
+    services = compose()["services"]
+    assert {services[name]["image"] for name in ("vigencia", "worker")} == {f"vigencia:{PROJECT['version']}"}
+
+
+def test_the_database_is_of_the_release_that_is_tested() -> None:
+    assert compose()["services"]["neo4j"]["image"] == f"neo4j:{VERSION}-community"
 
 
 def test_every_service_has_a_health_check_and_listens_on_loopback_only() -> None:
@@ -52,8 +61,50 @@ def test_every_service_has_a_health_check_and_listens_on_loopback_only() -> None
 def test_what_a_service_mounts_is_declared() -> None:
     document = compose()
     for service in document["services"].values():
-        assert set(service["secrets"]) <= set(document["secrets"])
-        assert {volume.split(":")[0] for volume in service["volumes"]} <= set(document["volumes"])
+        assert set(service.get("secrets", ())) <= set(document["secrets"])
+        assert {volume.split(":")[0] for volume in service.get("volumes", ())} <= set(document["volumes"])
+    assert {volume.split(":")[0] for volume in document["services"]["neo4j"]["volumes"]} == set(document["volumes"])
+
+
+def test_a_password_is_required_and_stands_nowhere() -> None:
+    given = r"\$\{NEO4J_PASSWORD:\?[^}]+\}"
+    services = compose()["services"]
+    assert re.fullmatch(f"neo4j/{given}", services["neo4j"]["environment"]["NEO4J_AUTH"])
+    for name in ("vigencia", "worker"):
+        assert re.fullmatch(given, services[name]["environment"]["NEO4J_PASSWORD"])
+    text = (ROOT / "docker-compose.yml").read_text()
+    lines = re.findall(r"(?im)^\s*\w*(?:password|auth)\w*: (.+)$", text)
+    assert [value for value in lines if not re.fullmatch(f"(neo4j/)?{given}", value)] == []
+    assert ":-" not in text
+
+
+def test_the_servers_wait_for_a_database_that_answers() -> None:
+    services = compose()["services"]
+    for name in ("vigencia", "worker"):
+        assert services[name]["depends_on"] == {"neo4j": {"condition": "service_healthy"}}
+        assert services[name]["environment"]["NEO4J_URI"] == "bolt://neo4j:7687"
+        assert set(services[name]["environment"]) <= {variable_of(setting) for setting in Settings.model_fields}
+    assert "cypher-shell" in services["neo4j"]["healthcheck"]["test"][1]
+
+
+def test_the_database_gets_its_memory_and_its_timeouts() -> None:
+    service = compose()["services"]["neo4j"]
+    environment = dict(service["environment"])
+    assert environment.pop("NEO4J_AUTH")
+    # what the entry point of the image makes of the names
+    settings = {re.sub(r"\.\.", "_", n.removeprefix("NEO4J_").replace("_", ".")): v for n, v in environment.items()}
+    assert settings["server.memory.heap.initial_size"] == settings["server.memory.heap.max_size"]
+    assert settings["server.memory.pagecache.size"]
+    assert settings["db.lock.acquisition.timeout"] == "5s"
+    assert settings["server.bolt.connection_keep_alive"] == "5s"
+    assert all(service["mem_limit"] for service in compose()["services"].values())
+
+
+def test_only_a_service_whose_command_exists_starts_by_itself() -> None:
+    known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    for name, service in compose()["services"].items():
+        program, command = (service.get("command") or ["vigencia", "serve"])[:2]
+        assert (program, command in known) == ("vigencia", True) or service.get("profiles") == [name]
 
 
 def test_the_container_keeps_its_working_directory_off_the_path_and_is_not_root() -> None:
