@@ -17,8 +17,10 @@ _COMMIT: Final = b"\x00\x02\xb0\x12"
 class Moment(StrEnum):
     BEFORE_RUN = "before RUN"
     AFTER_RUN = "after RUN"
+    """Before its reply, like the last one."""
+    BEFORE_COMMIT = "before COMMIT"
+    """It was sent, and does not arrive: the driver cannot tell it from the next."""
     AFTER_COMMIT = "after COMMIT"
-    """Before its reply, like the one above."""
 
 
 class Cut(NamedTuple):
@@ -27,7 +29,7 @@ class Cut(NamedTuple):
     moment: Moment
     skip: int = 0
     linger: float = 0.05
-    """For how many seconds the server keeps its end of it: with none it may not get to what it was sent."""
+    """For how many seconds the server keeps its end of it after what it was sent."""
 
 
 class Proxy:
@@ -71,7 +73,7 @@ class Proxy:
                 if cut is None:
                     server.sendall(data)
                     continue
-                if cut.moment is not Moment.BEFORE_RUN:
+                if cut.moment in (Moment.AFTER_RUN, Moment.AFTER_COMMIT):
                     client.shutdown(socket.SHUT_WR)  # the reply finds nobody
                     server.sendall(data)
                     time.sleep(cut.linger)
@@ -93,7 +95,7 @@ class Proxy:
             if not self._armed:
                 return None
             cut = self._armed[0]
-            if (_COMMIT if cut.moment is Moment.AFTER_COMMIT else _RUN) not in data:
+            if (_RUN if cut.moment in (Moment.BEFORE_RUN, Moment.AFTER_RUN) else _COMMIT) not in data:
                 return None
             if cut.skip:
                 self._armed[0] = cut._replace(skip=cut.skip - 1)

@@ -44,7 +44,8 @@ def proxy() -> Iterator[Proxy]:
 def cuts_to_come(rng: Random) -> Iterator[Cut]:
     """One cut, and now and then another that meets the attempt to find out what became of the first."""
     moment = rng.choice(list(Moment))
-    yield Cut(moment, 0 if moment is Moment.AFTER_COMMIT else rng.randrange(8), rng.choice((0.0, 0.002, 0.05)))
+    is_run = moment in (Moment.BEFORE_RUN, Moment.AFTER_RUN)
+    yield Cut(moment, rng.randrange(8) if is_run else 0, rng.choice((0.0, 0.002, 0.05)))
     if rng.random() < 0.2:
         yield Cut(rng.choice((Moment.BEFORE_RUN, Moment.AFTER_RUN)), rng.randrange(2), 0.0)
 
@@ -101,6 +102,18 @@ def test_a_commit_whose_reply_was_lost_is_found(store: Neo4jStore, proxy: Proxy)
         assert proxy.cuts.total() == 1
     settle()
     assert values(store) == ["before", "lost"]
+
+
+def test_a_commit_that_did_not_arrive_is_not_acknowledged(store: Neo4jStore, proxy: Proxy) -> None:
+    with closing(Neo4jStore(proxy.uri, limits=LIMITS)) as through:
+        caller = Caller(through)
+        caller.tell("before")
+        proxy.arm(Cut(Moment.BEFORE_COMMIT))
+        assert not caller.try_to_tell("lost")
+        assert proxy.cuts.total() == 1
+        caller.tell("after")
+    settle()
+    assert values(store) == ["before", "after"]
 
 
 def test_a_write_that_was_cut_before_its_commit_left_nothing(store: Neo4jStore, proxy: Proxy) -> None:
