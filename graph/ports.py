@@ -115,7 +115,7 @@ class Reader(Protocol):
         ...
 
     def entities_by_key(self, keys: Sequence[str]) -> dict[str, Entity]:
-        """Those of the namespace's entities that have one of these keys. At most 10,000 keys."""
+        """Those of the namespace's entities that have one of these keys."""
         ...
 
     def entities_by_id(self, ids: Sequence[EntityId]) -> dict[EntityId, Entity]:

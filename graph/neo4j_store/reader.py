@@ -13,7 +13,6 @@ from graph.neo4j_store.facts import FactReads
 from graph.ports import Answered
 from graph.ports import Reader as ReaderPort
 from ontology.claims import Entity
-from ontology.errors import Incorrect
 from ontology.events import Event, Payload
 from ontology.facts import AsOf
 from ontology.ids import ENTITY, EntityId
@@ -21,7 +20,6 @@ from ontology.schema import Schema
 from ontology.schema_document import schema_from_document
 from ontology.values import Value, ValueType, value_key
 
-NAMED_MAX: Final = 10_000
 _BATCH: Final = 500
 
 
@@ -37,8 +35,6 @@ class Neo4jReader(FactReads, ClaimReads):
     # ---- entities
 
     def entities_by_key(self, keys: Sequence[str]) -> dict[str, Entity]:
-        if len(keys) > NAMED_MAX:
-            raise Incorrect(f"at most {NAMED_MAX} keys in one question, got {len(keys)}; ask in parts")
         rows = self._run("entity_by_key", self._here() | {"keys": list(keys)}) if keys else []
         return {row[2]: self._entity(row) for row in rows}
 
