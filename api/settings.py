@@ -38,7 +38,8 @@ _STORES: Final = (
 )
 _BOLT: Final = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?://", re.IGNORECASE)
 _PASSWORD: Final = re.compile(r"(?P<before>[a-z][a-z0-9+.-]*://[^:@/]*):.*@", re.IGNORECASE | re.DOTALL)
-_NOT_SETTINGS: Final = (CONFIG_VARIABLE, "VIGENCIA_SOAK", "VIGENCIA_PROPERTY_MINUTES")
+_OF_TESTS: Final = ("VIGENCIA_SOAK", "VIGENCIA_PROPERTY_MINUTES", "VIGENCIA_STRESS_MINUTES", "VIGENCIA_TEST_")
+"""How the variables begin that only the tests read."""
 
 
 class Origin(StrEnum):
@@ -243,7 +244,7 @@ def unknown_variables() -> list[str]:
     known = {variable_of(name) for name in Settings.model_fields}
     found = []
     for name in sorted(os.environ):
-        if name.startswith(PREFIX) and name not in known and name not in _NOT_SETTINGS:
+        if name.startswith(PREFIX) and name not in {*known, CONFIG_VARIABLE} and not name.startswith(_OF_TESTS):
             bare = name.removeprefix(PREFIX)
             near = [bare] if bare in known else difflib.get_close_matches(name, known, n=1)
             found.append(f"{name}, did you mean {near[0]}?" if near else f"{name} is no setting")

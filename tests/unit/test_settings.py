@@ -109,6 +109,12 @@ def test_a_misspelt_variable_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("VIGENCIA_PROT" in line and "VIGENCIA_PORT" in line for line in unknown_variables())
 
 
+@pytest.mark.parametrize("name", ["VIGENCIA_SOAK", "VIGENCIA_STRESS_MINUTES", "VIGENCIA_TEST_NEO4J_URI"])
+def test_a_variable_that_the_tests_read_is_no_misspelt_setting(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(name, "1")
+    assert not any(name in line for line in unknown_variables())
+
+
 def test_without_a_variable_the_file_of_the_platform_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("VIGENCIA_CONFIG")
     assert config_file().name == "config.toml"
