@@ -130,7 +130,8 @@ class Neo4jStore:
             return recent
         head = self._newest(tenant, acknowledged)
         with self._lock:
-            if self._acknowledged.get(tenant, NOTHING) is acknowledged:
+            known = self._acknowledged.get(tenant, NOTHING)
+            if known is acknowledged or known == head:
                 self._recent[tenant] = (asked_at + HEAD_SECONDS, head)
         return head
 
@@ -140,7 +141,9 @@ class Neo4jStore:
             return NOTHING
         head = readable(rows[0], acknowledged)
         newest, settled = head_of(rows[0][:6]), rows[0][11]
-        return self._make_sure(tenant, newest.position, head) if head != newest and settled else head
+        # whoever has just begun shows what was acknowledged before: to the next command, that of the last one
+        unsure = head != newest and (settled or acknowledged is NOTHING)
+        return self._make_sure(tenant, newest.position, head) if unsure else head
 
     def _make_sure(self, tenant: Tenant, newest: int, safe: Head) -> Head:
         """The newest head, once the lock says that all of its commit was applied; `safe` where it is not free in time.

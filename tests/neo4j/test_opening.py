@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from neo4j import GraphDatabase, NotificationMinimumSeverity, Session
@@ -15,6 +16,7 @@ from graph.neo4j_store.store import Neo4jStore
 from graph.ports import Grade
 from ontology.errors import Incorrect, NotFound, Unavailable, Unsupported
 from ontology.instants import SECOND, Instant
+from tests.neo4j.callers import SCOPE, Caller
 from tests.neo4j.stores import DATABASE, empty_store, server
 
 pytestmark = pytest.mark.neo4j
@@ -121,6 +123,16 @@ def test_a_server_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(diagnosis, "LTS_SINCE", (9999, 1, 0))
     with pytest.raises(Unsupported, match="too old"):
         Neo4jStore(server().uri)
+
+
+def test_whoever_begins_sees_what_was_acknowledged_before() -> None:
+    """So a command sees what the command before it wrote."""
+    with closing(empty_store()) as one:
+        caller = Caller(one)
+        for number in range(3):
+            told = caller.tell(f"v{number}")
+            with closing(Neo4jStore(server().uri)) as other, other.read(SCOPE) as reader:
+                assert reader.head.position == told.position
 
 
 def test_what_is_no_address_is_refused() -> None:
