@@ -54,7 +54,7 @@ def killable() -> Iterator[Local]:
         yield found
         return
     try:
-        own = Local(version())
+        own = Local(version(), is_short_lived=True)
     except NoServer as exc:
         pytest.skip(f"the server of the tests is not ours to kill, and no other can be had: {exc}")
     try:

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from graph.neo4j_store.store import Neo4jStore
-from ontology.scope import scope_of
+from ontology.scope import Scope, scope_of
 from tests.neo4j.callers import LIMITS, Caller, assert_serial, assert_sound, assert_there_once, settle, values
 from tests.neo4j.stores import empty_store, killable
 from tests.sizes import scaled
@@ -18,13 +18,15 @@ from tests.sizes import scaled
 pytestmark = pytest.mark.neo4j
 
 SEED = 20261130
-SCOPES = [scope_of("acme"), scope_of("zebra")]
+ROUNDS = scaled(6, 1)
+KILLS_OF_A_ROUND = scaled(5, 2)
 
 
 class Work:
     """Callers on two servers that write to two tenants, until told to stop; some give up what fails."""
 
-    def __init__(self, stores: list[Neo4jStore]) -> None:
+    def __init__(self, stores: list[Neo4jStore], scopes: list[Scope]) -> None:
+        self._scopes = scopes
         self.callers = [Caller(stores[number % len(stores)]) for number in range(4)]
         self.abandoned: list[str] = []
         self.errors: list[BaseException] = []
@@ -50,7 +52,7 @@ class Work:
         caller, rng, count = self.callers[number], Random(SEED + number), 0
         try:
             while not self._stop.is_set():
-                value, subject, scope = f"{number}-{count}", f"s{count % 10}", SCOPES[number // 2]
+                value, subject, scope = f"{number}-{count}", f"s{count % 10}", self._scopes[number // 2]
                 count += 1
                 if rng.random() < 0.2:
                     if not caller.try_to_tell(value, scope=scope, subject=subject):
@@ -63,33 +65,41 @@ class Work:
 
 
 def test_a_database_that_is_killed_during_writes_keeps_what_it_acknowledged() -> None:
-    kills, rng = scaled(30, 2), Random(SEED)
+    rng = Random(SEED)
     with (
         killable() as local,
         closing(empty_store(local.uri, limits=LIMITS)) as store,
         closing(Neo4jStore(local.uri, limits=LIMITS)) as other,
     ):
-        work = Work([store, other])
-        try:
-            for _ in range(kills):
+        for number in range(ROUNDS):
+            scopes = [scope_of(f"acme-{number}"), scope_of(f"zebra-{number}")]
+            work = Work([store, other], scopes)
+            try:
+                for _ in range(KILLS_OF_A_ROUND):
+                    work.await_more(10)
+                    time.sleep(rng.uniform(0, 0.5))
+                    local.signal(signal.SIGKILL)
+                    local.start()
                 work.await_more(10)
-                time.sleep(rng.uniform(0, 0.5))
-                local.signal(signal.SIGKILL)
-                local.start()
-            work.await_more(10)
-        finally:
-            work.stop()
-        settle()
-        refused = sum((caller.refused for caller in work.callers), Counter[str]())
-        there = {value for scope in SCOPES for value in values(store, scope)}
-        print(
-            f"{kills} kills: {work.acknowledged()} acknowledged, told to come again {dict(refused)}, "
-            f"{len(work.abandoned)} given up of which {len(there.intersection(work.abandoned))} are there"
-        )
-        assert work.errors == []
-        assert refused, "nothing was under way when the database was killed"
-        for scope in SCOPES:
-            acknowledged = [told for caller in work.callers for told in caller.acknowledged]
-            assert_there_once(store, scope, acknowledged, work.abandoned)
-            assert_serial(store, scope)
-            assert_sound(store, scope)
+            finally:
+                work.stop()
+            settle()
+            assert_kept(store, work, scopes)
+
+
+def assert_kept(store: Neo4jStore, work: Work, scopes: list[Scope]) -> None:
+    acknowledged = [told for caller in work.callers for told in caller.acknowledged]
+    refused = sum((caller.refused for caller in work.callers), Counter[str]())
+    there = {value for scope in scopes for value in values(store, scope)}
+    print(
+        f"{KILLS_OF_A_ROUND} kills: {len(acknowledged)} acknowledged, told to come again {dict(refused)}, "
+        f"{len(work.abandoned)} given up of which {len(there.intersection(work.abandoned))} are there",
+        end=", ",
+    )
+    assert work.errors == []
+    assert refused, "nothing was under way when the database was killed"
+    for scope in scopes:
+        assert_there_once(store, scope, acknowledged, work.abandoned)
+        assert_serial(store, scope)
+        assert_sound(store, scope)
+    print("refold clean", flush=True)
