@@ -231,6 +231,9 @@ class Code(StrEnum):
     UNREADABLE = "unreadable"
     DROPPED = "dropped"
     FAILED = "failed"
+    """The extractor gave nothing, and the same text would give nothing again."""
+    UNAVAILABLE = "unavailable"
+    """The extractor could not be reached in time; the same text may be read later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +261,7 @@ class Extracts(Protocol):
     def who(self) -> Extractor: ...
 
     def extract(self, text: EpisodeText, known: Sequence[Known], budget: Budget) -> Extraction:
-        """What it finds. Bad input gives notes; raises only `Unavailable` and `Fault`, and never for a text."""
+        """What it finds. Whatever the text is, and whatever fails, is told in notes: nothing is raised."""
         ...
 
 
@@ -273,7 +276,7 @@ def conclude(
     Every extractor ends here, so none can skip a check.
     """
     told = list(notes)
-    checked = [_checked(text, schema, candidate, told) for candidate in sorted(candidates, key=_place)]
+    checked = [_checked(text, schema, candidate, told) for candidate in sorted(candidates, key=place_of)]
     if len(checked) > budget.candidates_max:
         detail = f"{len(checked)} candidates, {budget.candidates_max} are taken; the last ones were dropped"
         told.append(Note(code=Code.DROPPED, detail=detail, span=checked[budget.candidates_max].span))
@@ -363,7 +366,8 @@ def _folded(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip().casefold()
 
 
-def _place(candidate: Candidate) -> tuple[int, int, int, str]:
+def place_of(candidate: Candidate) -> tuple[int, int, int, str]:
+    """The order of candidates in an extraction."""
     span = candidate.span
     return -1 if span.turn is None else span.turn, span.start, span.end, candidate.predicate
 

@@ -95,8 +95,9 @@ def candidate_of(
 ) -> Candidate:
     """The candidate that the filled slots give. Raises `Unread`."""
     subject = _subject(text, span, filled, wording)
-    value, value_zone = _value(text, span, predicate, pattern, filled, notes, wording)
-    stated, holds = _stated(text, span, pattern.means, filled, notes)
+    given = filled.get(Slot.VALUE, pattern.value)
+    value, value_zone = (ABSENT, None) if given is None else value_of(text, span, predicate, given, notes, wording)
+    stated, holds = stated_of(text, span, pattern.means, filled, notes)
     stated = stated if stated.zone is not None else replace(stated, zone=value_zone)
     operation, proposed = _VERDICTS[pattern.means]
     compares_to, verdict = compare(known, subject, predicate.name, value, proposed)
@@ -134,6 +135,10 @@ def _name(name: str, role: str, wording: Wording) -> str:
     if hedges:
         raise Unread(Code.UNCLEAR, f"the {role} {shown(name)} has the word {hedges[0]!r}, so it is more than a name")
     _one_statement(name, role, wording)
+    return label_of(name, role)
+
+
+def label_of(name: str, role: str) -> str:
     try:
         return canonical_label(name, "", role, KEY_CHARS_MAX)
     except Incorrect as exc:
@@ -149,23 +154,17 @@ def _one_statement(words: str, role: str, wording: Wording) -> None:
             raise Unread(Code.UNCLEAR, f"the {role} {shown(words)} goes on with another statement, {follows[0]!r}")
 
 
-def _value(
-    text: EpisodeText,
-    span: Span,
-    predicate: Predicate,
-    pattern: Pattern,
-    filled: Filled,
-    notes: list[Note],
-    wording: Wording,
+def value_of(
+    text: EpisodeText, span: Span, predicate: Predicate, given: str, notes: list[Note], wording: Wording | None
 ) -> tuple[object, str | None]:
-    """(value, zone in which it is meant)."""
-    given = filled.get(Slot.VALUE, pattern.value)
-    if given is None:
-        return ABSENT, None
+    """(value, zone in which it is meant) of the words `given`; raises `Unread`.
+
+    Without `wording` they are known to be of one value.
+    """
     words, zone = _plain(given), None
     match predicate.datatype:
         case ValueType.ENTITY:
-            return ByName(name=_name(words, "value", wording)), None
+            return ByName(name=label_of(words, "value") if wording is None else _name(words, "value", wording)), None
         case ValueType.DATE | ValueType.DATETIME:
             reading = resolve(words, text.at(span.turn), Lean.NONE)
             if isinstance(reading, Unresolved):
@@ -174,7 +173,7 @@ def _value(
             words, zone = reading.text, reading.zone
         case ValueType.INTEGER | ValueType.DECIMAL | ValueType.QUANTITY:
             words = _number(words)
-        case _:
+        case _ if wording is not None:
             _one_statement(words, "value", wording)
     try:
         predicate.read(words, pointer="/value", zone=zone or "UTC")
@@ -183,7 +182,7 @@ def _value(
     return words, zone
 
 
-def _stated(
+def stated_of(
     text: EpisodeText, span: Span, means: Meaning, filled: Filled, notes: list[Note]
 ) -> tuple[Stated, tuple[Hold, ...]]:
     """The period, in the words of the writer; what ends or changes something does so when it was said, at the latest.

@@ -73,7 +73,7 @@ def pack(data: Data) -> dict[str, object]:
 def candidates(data: Data) -> list[Candidate]:
     """One for each statement, each the only one of its episode."""
     extractor = RulesExtractor(merge(load_core(), pack_from_document(pack(data))).schema)
-    found = []
+    found: list[Candidate] = []
     for number, statement in enumerate(data.statements):
         text = EpisodeText(
             body=statement,
@@ -91,7 +91,7 @@ def candidates(data: Data) -> list[Candidate]:
 
 
 def fitting(templates: dict[str, str], sentence: str) -> list[tuple[int, str, str, str]]:
-    """(letters of the template, relation, subject, value) for each template that the sentence fits, the longest first."""
+    """(letters, relation, subject, value) for each template that the sentence fits, the longest first."""
     found = []
     for name, template in templates.items():
         regex = re.escape(template).replace(r"\[X\]", "(?P<subject>.+)").replace("__", "(?P<value>.+)")
@@ -131,9 +131,7 @@ def test_the_newest_wins_and_the_questions_are_answered(
         newest[(candidate.subject.name, candidate.predicate)] = candidate.value.name
         said = Said(observed_at=format_instant(Instant(FIRST + number * SECOND)))
         items.append(
-            Assert(
-                subject=candidate.subject.name, predicate=candidate.predicate, value=candidate.value.name, said=said
-            )
+            Assert(subject=candidate.subject.name, predicate=candidate.predicate, value=candidate.value.name, said=said)
         )
     # the last said comes in first: the order of arrival must not count
     services.writer.write(scope, "importer", items[::-1])
