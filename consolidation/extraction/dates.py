@@ -219,9 +219,7 @@ def _numeric(words: str, at: Observed | None, phrase: str) -> Reading:
         return Unresolved(detail=f"{shown(phrase)} has a year of two digits; write all four")
     one, two = int(first), int(second)
     if one != two and one <= 12 and two <= 12:
-        detail = (
-            f"{shown(phrase)} can be the {one}. of month {two} or the {two}. of month {one}; write it as YYYY-MM-DD"
-        )
+        detail = f"{shown(phrase)} can be day {one} of month {two} or day {two} of month {one}; write it as YYYY-MM-DD"
         return Unresolved(detail=detail)
     month, day = (one, two) if one <= 12 else (two, one)
     text = f"{year}-{month:02d}-{day:02d}"

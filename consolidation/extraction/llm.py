@@ -171,7 +171,7 @@ class LlmExtractor:
         from pydantic_ai.exceptions import AgentRunError, ModelAPIError, RunTimedOut, UserError
 
         def note(code: Code, what: str, exc: Exception) -> None:
-            reason = str(exc)[:_REASON_CHARS]
+            reason = (str(exc).splitlines() or [type(exc).__name__])[0].removesuffix(", body:")[:_REASON_CHARS]
             notes.append(Note(code=code, detail=f"the model {self._who.version} {what}: {reason}", span=None))
 
         try:
@@ -186,7 +186,7 @@ class LlmExtractor:
             lasting = 400 <= status < 500 and status not in (408, 409, 429)
             note(Code.FAILED if lasting else Code.UNAVAILABLE, "gave no answer", exc)
         except (AgentRunError, UserError) as exc:
-            note(Code.FAILED, f"gave no usable answer in {RETRIES + 1} tries", exc)
+            note(Code.FAILED, "gave no usable answer", exc)
         else:
             return run.output.readings
         return []

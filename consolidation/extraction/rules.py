@@ -8,7 +8,7 @@ tried, and where two say as much and differ, none is taken; a note tells.
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import re2
@@ -47,21 +47,42 @@ _WORD: Final = re.compile(r"\w+")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Rule:
-    """One variant of a pattern, ready to run."""
+    """One variant of a pattern, compiled when a sentence first has its words: dates make long programs."""
 
-    predicate: Predicate
-    pattern: Pattern
-    variant: Variant
-    program: Any
-    """An RE2 program with one group for each slot, in their order."""
-    slots: tuple[Slot, ...]
-    name: str
+    def __init__(self, predicate: Predicate, pattern: Pattern, variant: Variant, name: str) -> None:
+        self.predicate = predicate
+        self.pattern = pattern
+        self.variant = variant
+        self.name = name
+        self._slots = tuple(part for part in variant.parts if isinstance(part, Slot))
+
+    def match(self, sentence: str) -> dict[Slot, str] | None:
+        """What stands in the slots, where the rule reads the whole sentence.
+
+        Asked first is the program that minds the case of words, so that `The Man Who Lives In Trees lives in Paris`
+        is read right.
+        """
+        found = next((match for each in self._programs if (match := each.match(sentence))), None)
+        return None if found is None else {slot: found.group(at) for at, slot in enumerate(self._slots, 1)}
+
+    @cached_property
+    def _programs(self) -> tuple[Any, Any]:
+        """RE2 programs with one group for each slot, in their order."""
+        before: Part = ""
+        pieces = []
+        for part in self.variant.parts:
+            if isinstance(part, Slot):
+                pieces.append(_slot(part, before, self.predicate))
+            else:
+                pieces.append(_words(part, first=before == ""))
+            before = part
+        regex = rf"\A{''.join(pieces)}\z"
+        return re2.compile(f"(?s){regex}"), re2.compile(f"(?is){regex}")
 
 
 class RulesExtractor:
-    """The patterns of one schema, compiled once."""
+    """The patterns of one schema; safe to use from many threads."""
 
     def __init__(self, schema: Schema, ticks: Ticks = time.monotonic) -> None:
         self._schema = schema
@@ -72,7 +93,7 @@ class RulesExtractor:
         for predicate in schema.predicates.values():
             for index, pattern in enumerate(predicate.patterns):
                 for variant in variants(pattern.text):
-                    rule = _compiled(predicate, pattern, variant, f"{predicate.name}#{index}")
+                    rule = _Rule(predicate, pattern, variant, f"{predicate.name}#{index}")
                     word = _keyword(variant)
                     (self._always if word is None else self._by_word.setdefault(word, [])).append(rule)
         self._wording = Wording(
@@ -125,9 +146,8 @@ class RulesExtractor:
         for rule in sorted([*rules, *self._always], key=lambda r: (r.variant.weight, r.name), reverse=True):
             if found and rule.variant.weight < found[0][0].variant.weight:
                 break
-            match = rule.program.match(sentence)
-            if match is not None:
-                filled = {slot: match.group(group) for group, slot in enumerate(rule.slots, 1)}
+            filled = rule.match(sentence)
+            if filled is not None:
                 found.append((rule, filled))
         return found
 
@@ -169,20 +189,12 @@ def _alike(rule: _Rule, filled: dict[Slot, str], other: _Rule, slots: dict[Slot,
     return same and sorted(filled.values()) == sorted(slots.values())
 
 
-def _compiled(predicate: Predicate, pattern: Pattern, variant: Variant, name: str) -> _Rule:
-    before: Part = ""
-    regex = []
-    for part in variant.parts:
-        regex.append(_slot(part, before, predicate) if isinstance(part, Slot) else _words(part))
-        before = part
-    return _Rule(
-        predicate=predicate, pattern=pattern, variant=variant, program=re2.compile(rf"(?is)\A{''.join(regex)}\z"),
-        slots=tuple(part for part in variant.parts if isinstance(part, Slot)), name=name,
-    )  # fmt: skip
-
-
-def _words(part: str) -> str:
-    return _BLANK.join("['’]".join(map(re2.escape, piece.split("'"))) for piece in part.split(" "))
+def _words(part: str, *, first: bool) -> str:
+    """The words as they stand; the first letter of a sentence may always be a capital."""
+    head = ""
+    if first and part[:1].isalpha():
+        head, part = f"(?i:{re2.escape(part[0])})", part[1:]
+    return head + _BLANK.join("['’]".join(map(re2.escape, piece.split("'"))) for piece in part.split(" "))
 
 
 def _slot(slot: Slot, before: Part, predicate: Predicate) -> str:
@@ -190,9 +202,9 @@ def _slot(slot: Slot, before: Part, predicate: Predicate) -> str:
     phrase = (PHRASE if told_by_words else PHRASE_ALONE).replace(" ", _BLANK)
     match slot:
         case Slot.FROM | Slot.TO:
-            return f"({phrase})"
+            return f"((?i:{phrase}))"
         case Slot.VALUE if predicate.datatype in (ValueType.DATE, ValueType.DATETIME):
-            return f"({phrase})"
+            return f"((?i:{phrase}))"
         case Slot.VALUE if predicate.datatype in (ValueType.INTEGER, ValueType.DECIMAL):
             return _NUMBER
         case Slot.VALUE if predicate.datatype is ValueType.QUANTITY:
