@@ -116,7 +116,7 @@ def test_a_retraction_has_its_date_in_its_zone_or_holds_from_when_it_was_said() 
     assert (dated.operation, dated.subject, dated.value) == (Operation.RETRACT, ByName(name="Ana"), ByKey(key="acme"))
     assert (dated.stated.valid_from, dated.stated.zone) == ("2024-03-05", "Asia/Tokyo")
     assert (undated.value, undated.stated.valid_from) == (ABSENT, BOGOTA.text)
-    last = read({"type": "contact.left", "name": "Ana", "org": "acme", "on": "2024"}, at=None).candidates[-1]
+    last = read({"type": "contact.left", "name": "Ana", "org": "acme", "on": "2024"}, at=None).candidates[0]
     assert (last.holds, last.stated.valid_from) == ((Hold.UNDATED,), None)
 
 
