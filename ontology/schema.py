@@ -14,6 +14,8 @@ from typing import Final, Literal
 
 from ontology.canonical import canonical_label, incorrect
 from ontology.errors import Refused, UnknownPredicate, Violation, shown
+from ontology.mappings import JsonMapping
+from ontology.patterns import Pattern
 from ontology.values import EntityMention, Value, ValueType, parse_value
 
 NAME_CHARS_MAX: Final = 128
@@ -69,6 +71,8 @@ class Predicate:
     """The name under which it is read from value to subject; need not be declared."""
     label: str
     description: str
+    patterns: tuple[Pattern, ...]
+    """The sentences in which it is told."""
 
     def read(self, wire: object, *, pointer: str, zone: str = "UTC") -> Value | EntityMention:
         """The value that `wire` stands for here; raises like `parse_value`, and `Refused` where it is out of range."""
@@ -102,6 +106,7 @@ class Schema:
     strict: bool
     types: Mapping[str, EntityType]
     predicates: Mapping[str, Predicate]
+    mappings: Mapping[str, JsonMapping]
 
     def predicate(self, name: str, pointer: str = "") -> Predicate:
         """The predicate of this name; an unknown one is multi-valued and takes everything.
@@ -172,7 +177,7 @@ class Schema:
         return UnknownPredicate(detail, violations=(violation,), members={"near_matches": near})
 
 
-EMPTY: Final = Schema(version=0, strict=False, types={}, predicates={})
+EMPTY: Final = Schema(version=0, strict=False, types={}, predicates={}, mappings={})
 
 
 def check_predicate_name(name: str, pointer: str = "") -> str:
@@ -201,4 +206,5 @@ def _open_predicate(name: str, at: str) -> Predicate:
         inverse=None,
         label="",
         description="",
+        patterns=(),
     )

@@ -3,19 +3,34 @@
     {"pack": "travel", "types": {"Port": {"parents": ["Place"]}},
      "predicates": {"calls_at": {"range": ["Port"], "datatype": "entity", "cardinality": "many"}}}
 
-A schema has the same form, with `version` and `strict` in place of `pack`. Untyped data ends here.
+A schema has the same form, with `version` and `strict` in place of `pack`. Patterns and mappings, which came
+later, are left out where there are none, so that what was written and hashed before stays what it was.
+Untyped data ends here.
 """
 
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Annotated, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from ontology.canonical import canonical_decimal, canonical_label, canonical_text
+from ontology.canonical import canonical_decimal, canonical_label, canonical_text, incorrect
 from ontology.errors import JSON, Incorrect, Violation, pointer, shown
+from ontology.mappings import (
+    CLAIMS_MAX,
+    EVENT_PATH,
+    MAPPINGS_MAX,
+    WHOLE,
+    Does,
+    JsonMapping,
+    MappedClaim,
+    Reads,
+    Term,
+)
+from ontology.patterns import PATTERNS_MAX, Meaning, Pattern
 from ontology.schema import Cardinality, EntityType, Kind, Predicate, Schema, check_predicate_name
 from ontology.schema_merge import VIOLATIONS_MAX, Pack, check_schema
 from ontology.scope import check_name
@@ -56,6 +71,39 @@ def _body(given: object) -> object:
     return {} if given is None else given
 
 
+def _pattern(given: object) -> object:
+    return {"text": given} if isinstance(given, str) else given
+
+
+def _term(given: object) -> object:
+    """`{"key": "$.id"}` as its two parts; a text alone is read as it is."""
+    if isinstance(given, str):
+        return {"reads": Reads.VALUE, "text": given}
+    if isinstance(given, dict) and len(given) == 1:
+        for reads, text in given.items():
+            if reads in set(Reads):
+                return {"reads": reads, "text": text}
+    detail = f"{shown(given)} is no place; give a path, or one of 'key', 'name' and 'value' with a path"
+    raise PydanticCustomError("ours", "{detail}", {"code": "wrong_type", "detail": detail})
+
+
+def _subject(given: object) -> object:
+    if isinstance(given, dict) and given.keys() & {Reads.KEY, Reads.NAME}:
+        return _term(given)
+    detail = f"{shown(given)} says not whether it is a key or a name; give 'key' or 'name' with a path"
+    raise PydanticCustomError("ours", "{detail}", {"code": "wrong_type", "detail": detail})
+
+
+def _number(given: object) -> object:
+    return str(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
+
+
+def _share(text: str) -> str:
+    if not text.startswith(WHOLE) and not 0 <= Decimal(canonical_decimal(text, "")) <= 1:
+        raise incorrect("", "out_of_range", f"confidence {shown(text)} is outside [0, 1]; correct it")
+    return text
+
+
 def _unlike_names(given: object) -> object:
     if isinstance(given, dict):
         spellings = Counter(unicodedata.normalize("NFC", name) for name in given if isinstance(name, str))
@@ -86,6 +134,36 @@ class _TypeModel(_Model):
     description: _Prose = ""
 
 
+class _PatternModel(_Model):
+    text: _Prose
+    means: Meaning = Meaning.ASSERT
+    value: _Prose | None = None
+
+
+class _TermModel(_Model):
+    reads: Reads
+    text: _Prose
+
+
+class _ClaimModel(_Model):
+    op: Does = Does.ASSERT
+    subject: Annotated[_TermModel, BeforeValidator(_subject)]
+    predicate: _Prose
+    value: Annotated[_TermModel, BeforeValidator(_term)] | None = None
+    valid_from: _Prose | None = None
+    valid_to: _Prose | None = None
+    zone: _Prose | None = None
+    confidence: Annotated[_Prose, BeforeValidator(_number), AfterValidator(_within(_share))] | None = None
+
+
+class _MappingModel(_Model):
+    media_type: _Prose | None = None
+    event: _Prose | None = None
+    event_path: _Prose = EVENT_PATH
+    each: _Prose = WHOLE
+    claims: Annotated[tuple[_ClaimModel, ...], Field(max_length=CLAIMS_MAX)]
+
+
 class _PredicateModel(_Model):
     domain: _TypeNames = ()
     range: _TypeNames = ()
@@ -98,6 +176,9 @@ class _PredicateModel(_Model):
     inverse: _PredicateName | None = None
     label: _Prose = ""
     description: _Prose = ""
+    patterns: Annotated[
+        tuple[Annotated[_PatternModel, BeforeValidator(_pattern)], ...], Field(max_length=PATTERNS_MAX)
+    ] = ()
 
 
 _Types = Annotated[
@@ -111,6 +192,12 @@ _Predicates = Annotated[
     BeforeValidator(_unlike_names),
     BeforeValidator(_body),
 ]
+_MappingName = Annotated[StrictStr, AfterValidator(_within(lambda text: check_name(text, "mapping")))]
+_Mappings = Annotated[
+    dict[_MappingName, _MappingModel],
+    Field(max_length=MAPPINGS_MAX),
+    BeforeValidator(_body),
+]
 
 
 class _PackModel(_Model):
@@ -119,6 +206,7 @@ class _PackModel(_Model):
     strict: Annotated[bool, Field(strict=True)] | None = None
     types: _Types = {}
     predicates: _Predicates = {}
+    mappings: _Mappings = {}
 
 
 class _SchemaModel(_Model):
@@ -126,6 +214,7 @@ class _SchemaModel(_Model):
     strict: Annotated[bool, Field(strict=True)]
     types: _Types
     predicates: _Predicates
+    mappings: _Mappings = {}
 
 
 _M = TypeVar("_M", _PackModel, _SchemaModel)
@@ -143,6 +232,7 @@ def pack_from_document(document: object) -> Pack:
         strict=model.strict,
         types=tuple(_types(model.types).values()),
         predicates=tuple(_predicates(model.predicates).values()),
+        mappings=tuple(_mappings(model.mappings).values()),
     )
 
 
@@ -154,14 +244,15 @@ def schema_from_document(document: object) -> Schema:
         strict=model.strict,
         types=_types(model.types),
         predicates=_predicates(model.predicates),
+        mappings=_mappings(model.mappings),
     )
     check_schema(schema, "the schema")
     return schema
 
 
 def schema_document(schema: Schema) -> dict[str, JSON]:
-    """`schema` as plain JSON with every field, names in code point order; equal schemas give equal documents."""
-    return {
+    """`schema` as plain JSON, names in code point order; equal schemas give equal documents."""
+    document: dict[str, JSON] = {
         "version": schema.version,
         "strict": schema.strict,
         "types": {
@@ -170,10 +261,13 @@ def schema_document(schema: Schema) -> dict[str, JSON]:
         },
         "predicates": {name: _predicate_document(each) for name, each in sorted(schema.predicates.items())},
     }
+    if schema.mappings:
+        document["mappings"] = {name: _mapping_document(each) for name, each in sorted(schema.mappings.items())}
+    return document
 
 
 def _predicate_document(each: Predicate) -> dict[str, JSON]:
-    return {
+    document: dict[str, JSON] = {
         "domain": [*each.domain],
         "range": [*each.range],
         "datatype": each.datatype.value if each.datatype else None,
@@ -186,6 +280,33 @@ def _predicate_document(each: Predicate) -> dict[str, JSON]:
         "label": each.label,
         "description": each.description,
     }
+    if each.patterns:
+        document["patterns"] = [
+            {"text": pattern.text, "means": pattern.means.value, "value": pattern.value} for pattern in each.patterns
+        ]
+    return document
+
+
+def _mapping_document(each: JsonMapping) -> dict[str, JSON]:
+    return {
+        "media_type": each.media_type,
+        "event": each.event,
+        "event_path": each.event_path,
+        "each": each.each,
+        "claims": [
+            {
+                "op": claim.does.value,
+                "subject": {claim.subject.reads.value: claim.subject.text},
+                "predicate": claim.predicate,
+                "value": None if claim.value is None else {claim.value.reads.value: claim.value.text},
+                "valid_from": claim.valid_from,
+                "valid_to": claim.valid_to,
+                "zone": claim.zone,
+                "confidence": claim.confidence,
+            }
+            for claim in each.claims
+        ],
+    }
 
 
 def _types(models: Mapping[str, _TypeModel]) -> dict[str, EntityType]:
@@ -196,7 +317,44 @@ def _types(models: Mapping[str, _TypeModel]) -> dict[str, EntityType]:
 
 
 def _predicates(models: Mapping[str, _PredicateModel]) -> dict[str, Predicate]:
-    return {name: Predicate(name=name, **dict(each)) for name, each in models.items()}
+    return {
+        name: Predicate(
+            name=name,
+            **{
+                **dict(each),
+                "patterns": tuple(Pattern(text=p.text, means=p.means, value=p.value) for p in each.patterns),
+            },
+        )
+        for name, each in models.items()
+    }
+
+
+def _mappings(models: Mapping[str, _MappingModel]) -> dict[str, JsonMapping]:
+    return {
+        name: JsonMapping(
+            name=name,
+            media_type=each.media_type,
+            event=each.event,
+            event_path=each.event_path,
+            each=each.each,
+            claims=tuple(map(_claim, each.claims)),
+        )
+        for name, each in models.items()
+    }
+
+
+def _claim(model: _ClaimModel) -> MappedClaim:
+    value = model.value
+    return MappedClaim(
+        does=model.op,
+        subject=Term(reads=model.subject.reads, text=model.subject.text),
+        predicate=model.predicate,
+        value=None if value is None else Term(reads=value.reads, text=value.text),
+        valid_from=model.valid_from,
+        valid_to=model.valid_to,
+        zone=model.zone,
+        confidence=model.confidence,
+    )
 
 
 def _validated(model: type[_M], document: object, what: str) -> _M:

@@ -8,6 +8,8 @@ from itertools import chain, islice
 from typing import Final
 
 from ontology.errors import Refused, Violation, pointer, shown
+from ontology.mappings import JsonMapping, mapping_violations
+from ontology.patterns import pattern_violations
 from ontology.schema import EntityType, Predicate, Schema
 from ontology.values import ValueType
 
@@ -18,7 +20,7 @@ _NUMERIC: Final = frozenset({ValueType.INTEGER, ValueType.DECIMAL, ValueType.QUA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
-    """Types and predicates that extend a schema together."""
+    """Types, predicates and mappings that extend a schema together."""
 
     name: str
     description: str
@@ -26,6 +28,7 @@ class Pack:
     """What the schema is to be from now on; `None` leaves it."""
     types: tuple[EntityType, ...]
     predicates: tuple[Predicate, ...]
+    mappings: tuple[JsonMapping, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,7 @@ def merge(schema: Schema, pack: Pack) -> Merged:
         strict=schema.strict if pack.strict is None else pack.strict,
         types={**schema.types, **{each.name: each for each in pack.types}},
         predicates={**schema.predicates, **{each.name: each for each in pack.predicates}},
+        mappings={**schema.mappings, **{each.name: each for each in pack.mappings}},
     )
     if merged == schema:
         return Merged(schema=schema, changes=())
@@ -72,7 +76,13 @@ def merge(schema: Schema, pack: Pack) -> Merged:
 
 def check_schema(schema: Schema, what: str) -> None:
     """Raise `Refused`, with up to 100 violations, unless all that `schema` refers to exists and agrees."""
-    violations = list(islice(chain(_type_violations(schema), _predicate_violations(schema)), VIOLATIONS_MAX))
+    found = chain(
+        _type_violations(schema),
+        _predicate_violations(schema),
+        pattern_violations({each.name: (each.datatype, each.patterns) for each in schema.predicates.values()}),
+        mapping_violations(schema.mappings, schema.predicates),
+    )
+    violations = list(islice(found, VIOLATIONS_MAX))
     if violations:
         raise Refused(f"{what} cannot be used: {violations[0].detail}", violations=violations)
 
@@ -84,8 +94,8 @@ def _changes(old: Predicate, new: Predicate) -> Iterator[Change]:
             yield Change(predicate=old.name, field=field.name, before=_written(before), after=_written(after))
 
 
-def _written(setting: str | tuple[str, ...] | None) -> str | None:
-    return ", ".join(setting) if isinstance(setting, tuple) else setting and str(setting)
+def _written(setting: str | tuple[object, ...] | None) -> str | None:
+    return ", ".join(map(str, setting)) if isinstance(setting, tuple) else setting and str(setting)
 
 
 def _type_violations(schema: Schema) -> Iterator[Violation]:

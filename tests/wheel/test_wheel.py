@@ -48,7 +48,7 @@ def test_the_wheel_carries_what_the_code_reads_at_run_time(wheel: Path) -> None:
     data = {
         path.relative_to(ROOT).as_posix()
         for package in sorted(PACKAGES)
-        for pattern in ("py.typed", "*.py", "*.sql", "*.cypher", "*.yaml", "*.ttl", "ui/**/*.*")
+        for pattern in ("py.typed", "*.py", "*.sql", "*.cypher", "*.yaml", "*.md", "*.ttl", "ui/**/*.*")
         for path in (ROOT / package).rglob(pattern)
     }
     assert {f"{package}/py.typed" for package in PACKAGES} | {"graph/sqlite_store/queries.sql"} <= data
