@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from graph.neo4j_store import codec, keys
+from graph.neo4j_store.access import Neo4jAccessTransaction
 from graph.neo4j_store.applying import Applying
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.reader import Neo4jReader
@@ -24,7 +25,7 @@ from ontology.values import ValueKey
 _EVERYTHING: Final = Interval(OPEN_START, OPEN_END)
 
 
-class Neo4jTransaction(Neo4jReader):
+class Neo4jTransaction(Neo4jReader, Neo4jAccessTransaction):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
     __slots__ = ("committing",)
