@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from api.auth import is_loopback, load_keys
+from api.auth.key_file import load_keys
+from api.auth.loopback import is_loopback
 from api.settings import MEMORY, Settings, config_file, effective, read_settings, unknown_variables
 from api.wiring import SystemClock, services
 from ontology.errors import VigenciaError

@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from api.auth import is_loopback
 from api.settings import MEMORY, Settings
 from consolidation.write import Writer
 from graph.ports import Clock, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
-from ontology.errors import Incorrect, NotFound, Unavailable, shown
+from ontology.errors import NotFound, Unavailable, shown
 from ontology.instants import Instant
 from ontology.packs import load_core
 from ontology.schema import Schema
@@ -96,12 +95,3 @@ def current_schema(settings: Settings) -> Schema:
         return load_core()
     with services(settings) as opened:
         return opened.writer.schema(scope_of(settings.tenant))
-
-
-def check_exposure(settings: Settings) -> None:
-    """Refuse to be reached from other machines by whoever likes to: raises `Incorrect` off loopback without keys."""
-    if settings.keys_file is None and not is_loopback(settings.host):
-        raise Incorrect(
-            f"{shown(settings.host)} can be reached from other machines, and there is no file of keys",
-            remedy="give one with --keys-file or VIGENCIA_KEYS_FILE, or listen on 127.0.0.1",
-        )

@@ -36,11 +36,12 @@ def serve(
 
     vigencia serve --host 0.0.0.0 --keys-file keys.yaml --store sqlite:////srv/vigencia.db
 
-    Off loopback a keys file is required. Exit code 7 where the port is taken.
+    Off loopback keys are required. Exit code 7 where the port is taken.
     """
     with answering(as_json=False, quiet=quiet) as out:
+        from api.auth.opening import check_exposure
         from api.settings import read_settings
-        from api.wiring import check_exposure, services
+        from api.wiring import services
         from ontology.scope import scope_of
 
         settings = read_settings(host=host, port=port, keys_file=keys_file, store=store)

@@ -27,7 +27,7 @@ def read_health(call: Call, query: NoQuery) -> Response:
 )  # fmt: skip
 def read_readiness(call: Call, query: NoQuery) -> Response:
     """Whether the store answers, and what it reports of itself."""
-    checks = call.services.store.check()
+    checks = call.findings()
     return _json({"status": "ready", "checks": {name: found for name, found in checks.items() if name != "file"}})
 
 

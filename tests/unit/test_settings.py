@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from api.settings import Origin, Settings, config_file, effective, masked, read_settings, unknown_variables
-from api.wiring import check_exposure
 from ontology.errors import Incorrect
 
 
@@ -105,15 +104,3 @@ def test_the_path_of_a_store() -> None:
     assert read_settings(store="sqlite:///a/b.db").sqlite_path == "a/b.db"
     assert read_settings(store="sqlite:////srv/b.db").sqlite_path == "/srv/b.db"
     assert read_settings(store="sqlite:///:memory:").sqlite_path == ":memory:"
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
-def test_loopback_needs_no_keys(host: str) -> None:
-    check_exposure(read_settings(host=host))
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org", ""])
-def test_off_loopback_keys_are_required(host: str, tmp_path: Path) -> None:
-    with pytest.raises(Incorrect, match="other machines"):
-        check_exposure(read_settings(host=host))
-    check_exposure(read_settings(host=host, keys_file=tmp_path / "keys"))
