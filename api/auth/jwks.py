@@ -26,6 +26,7 @@ from api.auth.loopback import is_loopback
 from ontology.errors import Incorrect, Unauthenticated, Unavailable, shown
 
 WAIT_SECONDS: Final = 3.0
+GRACE_SECONDS: Final = 0.5
 PAUSE_SECONDS: Final = 10.0
 FRESH_SECONDS: Final = 300.0
 KEPT_SECONDS: Final = 3600.0
@@ -57,6 +58,7 @@ class KeySet:
         self._tried_at: float | None = None
         self._failure = "they were not fetched yet"
         self._turn = threading.Lock()
+        self._fetching: threading.Thread | None = None
 
     def key(self, id: str) -> PublicKey:
         """The key with this id.
@@ -88,6 +90,14 @@ class KeySet:
 
     def _try(self) -> None:
         self._tried_at = self._clock()
+        if self._fetching is None or not self._fetching.is_alive():
+            self._fetching = threading.Thread(target=self._take, name="vigencia-jwks", daemon=True)
+            self._fetching.start()
+        self._fetching.join(WAIT_SECONDS + GRACE_SECONDS)  # looking up a name has no time-out of its own
+        if self._fetching.is_alive():
+            self._failure = f"not complete within {WAIT_SECONDS:g} s"
+
+    def _take(self) -> None:
         try:
             self._keys = read_jwks(self._fetch())
         except (OSError, ValueError, http.client.HTTPException) as exc:
@@ -169,17 +179,20 @@ def fetched(url: SplitResult) -> bytes:
     """
     connection = _connection(url)
     late = threading.Event()
+    sockets: list[socket.socket] = []
 
     def hang_up() -> None:  # the time-out of a socket is one of each packet, and a slow server sends many
         late.set()
         with suppress(OSError):
-            if connection.sock is not None:
-                connection.sock.shutdown(socket.SHUT_RDWR)
+            for each in sockets:
+                each.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(WAIT_SECONDS, hang_up)
     timer.daemon = True
     timer.start()
     try:
+        connection.connect()
+        sockets.append(connection.sock)  # the connection forgets it as soon as the response has it
         connection.request("GET", f"{url.path or '/'}{'?' + url.query if url.query else ''}", headers=_HEADERS)
         response = connection.getresponse()
         if response.status != http.client.OK:
