@@ -11,6 +11,7 @@ from typing import Final
 
 from api.auth.key_file import load_keys
 from api.auth.loopback import is_loopback
+from api.auth.opening import check_exposure, open_tokens
 from api.settings import MEMORY, Settings, config_file, effective, read_settings, unknown_variables
 from api.wiring import SystemClock, services
 from ontology.errors import VigenciaError
@@ -63,8 +64,17 @@ def _settings(settings: Settings, *, store: str | None, tenant: str | None) -> I
         except VigenciaError as exc:
             yield Finding(check="keys", fine=False, finding=str(exc))
     elif not is_loopback(settings.host):
-        finding = f"none, and {settings.host} is not loopback; `serve` will refuse to start"
-        yield Finding(check="keys", fine=False, finding=finding)
+        try:
+            check_exposure(settings)
+            yield Finding(check="keys", fine=True, finding="callers need a key of the store, or a token")
+        except VigenciaError as exc:
+            yield Finding(check="keys", fine=False, finding=f"{exc.message}; `serve` will refuse to start")
+    try:
+        tokens = open_tokens(settings)
+        if tokens is not None:
+            yield Finding(check="tokens", fine=True, finding=f"those of {settings.jwt_issuer} are taken")
+    except VigenciaError as exc:
+        yield Finding(check="tokens", fine=False, finding=str(exc))
 
 
 def _place(path: Path) -> Iterator[Finding]:

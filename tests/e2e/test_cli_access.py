@@ -181,3 +181,17 @@ def test_a_server_does_not_start_with_half_of_what_tokens_need(vigencia: Command
 
     assert done.code == 2
     assert "jwt_audience" in done.err
+
+
+def test_the_doctor_looks_at_keys_and_tokens(vigencia: CommandLine, tmp_path: Path) -> None:
+    def check(name: str) -> tuple[bool, str]:
+        checks = vigencia("doctor", "--json").document["checks"]
+        return next(((c["fine"], c["finding"]) for c in checks if c["check"] == name), (True, ""))
+
+    vigencia.environment["VIGENCIA_HOST"] = "0.0.0.0"
+    assert not check("keys")[0]
+    created(vigencia, "ann", "--grant", "*:read")
+    assert check("keys")[0]
+    vigencia.environment["VIGENCIA_JWT_ISSUER"] = "https://issuer.example"
+    fine, finding = check("tokens")
+    assert (fine, "jwt_audience" in finding) == (False, True)

@@ -222,3 +222,25 @@ def test_an_event_of_another_scope_is_a_skeleton_the_first_one_too(world: World)
     whole = issued(world.services, "ann", "notes:read")
     (seen,) = answer(world.client.get("/v1/events", params=SCOPE, headers=whole))["items"]
     assert seen["principal"] == "person"
+
+
+def test_a_receipt_is_replayed_only_to_who_may_still_write_there(world: World) -> None:
+    body = {**SCOPE, "items": [{"subject": KEY, "predicate": "note", "value": "again"}]}
+
+    def tell(principal: str, grants: str) -> httpx2.Response:
+        headers = {**issued(world.services, principal, grants), "Idempotency-Key": "k"}
+        return world.client.post("/v1/claims", json=body, headers=headers)
+
+    first = tell("ann", "notes:write")
+    assert answer(tell("ann", "*:write")) == answer(first)
+    refused = tell("ann", "other:write")
+    problem(refused, 403, "missing-role")
+    assert "idempotency-replayed" not in refused.headers
+    assert problem(tell("ben", "notes:write"), 403, "missing-role")["owner"] == "ann"
+
+
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "DELETE", "PATCH"])
+def test_other_methods_need_a_credential_too(world: World, method: str) -> None:
+    issued(world.services, "ann", "*:all")
+
+    assert world.client.request(method, "/v1/state", params={"subject": KEY, **SCOPE}).status_code == 401
