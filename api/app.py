@@ -16,16 +16,14 @@ from starlette.routing import Match
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api import auth
-from api.auth import AGENT, Authenticate, Keys, Principal, authenticator
+from api.auth.opening import open_authentication
 from api.edge import REQUEST_ID, Edge
 from api.problems import DEFECT, problem_response
-from api.routes import claims, entities, events, facts, health, history, ontology, state
+from api.routes import claims, entities, events, facts, health, history, namespaces, ontology, state
 from api.routes.call import Call
 from api.routes.schemas import Schemas
 from api.wire.openapi import openapi_document
 from ontology.errors import Busy, shown
-from ontology.scope import Tenant
 
 if TYPE_CHECKING:
     from api.wiring import Services
@@ -38,6 +36,7 @@ GROUPS: Final = (
     entities.routes,
     ontology.routes,
     events.routes,
+    namespaces.routes,
     health.routes,
 )
 """In reading order."""
@@ -47,9 +46,12 @@ TURN_SECONDS: Final = 5.0
 
 
 def create_app(services: "Services") -> FastAPI:
-    """The application over these services. Raises `Incorrect` where its key file cannot be used."""
+    """The application over these services.
+
+    Raises `Incorrect` where its key file, or what is set of tokens, cannot be used.
+    """
     settings = services.settings
-    keys = None if settings.keys_file is None else auth.load_keys(settings.keys_file)
+    authentication = open_authentication(services)
     app = FastAPI(
         title="Vigencia", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False,
         exception_handlers={HTTPException: _transport_problem},
@@ -61,12 +63,10 @@ def create_app(services: "Services") -> FastAPI:
         app.router.routes.append(StarletteRoute(route.path, endpoint, methods=[route.method], name=route.name))
         if "{" not in route.path:
             exact[route.method, route.path] = endpoint
-    document = cache(lambda: openapi_document(GROUPS, _version(), keys=keys is not None))
+    document = cache(lambda: openapi_document(GROUPS, _version(), keys=authentication.is_closed()))
     app.openapi = document  # type: ignore[method-assign]
     app.router.routes.append(StarletteRoute("/openapi.json", _document(document), methods=["GET"]))
-    app.add_middleware(
-        Edge, authenticate=_authenticate(keys, settings.tenant), body_bytes_max=settings.body_bytes_max, exact=exact
-    )
+    app.add_middleware(Edge, authentication=authentication, body_bytes_max=settings.body_bytes_max, exact=exact)
     return app
 
 
@@ -108,10 +108,6 @@ def _document(document: Callable[[], dict[str, Any]]) -> Callable[[Request], Res
         return Response(content(), media_type="application/json", headers={"Cache-Control": "no-cache"})
 
     return endpoint
-
-
-def _authenticate(keys: Keys | None, tenant: str) -> Authenticate:
-    return authenticator(keys, Principal(name=AGENT, tenant=Tenant(tenant), may_import=False))
 
 
 async def _transport_problem(request: Request, exc: Exception) -> Response:

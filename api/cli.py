@@ -7,7 +7,9 @@ import typer
 
 from api.commands.answering import UNEXPECTED, tell
 from api.commands.journals import journal
+from api.commands.keys import keys
 from api.commands.loading import load
+from api.commands.namespaces import namespaces
 from api.commands.reading import diff, history, state
 from api.commands.reasons import why
 from api.commands.serving import demo, init, serve
@@ -51,6 +53,8 @@ for command in (serve, demo, init, remember, load, state, history, diff, why, do
     app.command()(command)
 app.add_typer(journal)
 app.add_typer(ontology)
+app.add_typer(keys)
+app.add_typer(namespaces)
 app.add_typer(config)
 
 

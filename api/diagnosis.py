@@ -5,7 +5,9 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from api.auth import is_loopback, load_keys
+from api.auth.key_file import load_keys
+from api.auth.loopback import is_loopback
+from api.auth.opening import check_exposure, open_tokens
 from api.settings import Settings, config_file, effective, read_settings, unknown_variables
 from api.wiring import place_of, services
 from graph.ports import Finding, Grade
@@ -54,8 +56,18 @@ def _settings(settings: Settings, *, store: str | None, tenant: str | None) -> I
         except VigenciaError as exc:
             yield Finding(check="keys", finding=str(exc), grade=Grade.FAILED)
     elif not is_loopback(settings.host):
-        finding = f"none, and {settings.host} is not loopback; `serve` will refuse to start"
-        yield Finding(check="keys", finding=finding, grade=Grade.FAILED)
+        try:
+            check_exposure(settings)
+            yield Finding(check="keys", finding="callers need a key of the store, or a token")
+        except VigenciaError as exc:
+            finding = f"{exc.message}; `serve` will refuse to start"
+            yield Finding(check="keys", finding=finding, grade=Grade.FAILED)
+    try:
+        tokens = open_tokens(settings)
+        if tokens is not None:
+            yield Finding(check="tokens", finding=f"those of {settings.jwt_issuer} are taken")
+    except VigenciaError as exc:
+        yield Finding(check="tokens", finding=str(exc), grade=Grade.FAILED)
 
 
 def _store(settings: Settings) -> Iterator[Finding]:

@@ -9,9 +9,11 @@ import secrets
 from collections.abc import Mapping
 from typing import Final
 
+from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.auth import Authenticate, ForeignOrigin, Headers
+from api.auth.authentication import Authentication
+from api.auth.principals import ForeignOrigin, Headers
 from api.limits import too_large
 from api.problems import DEFECT, error_response, problem_response
 from ontology.errors import Incorrect, VigenciaError
@@ -22,7 +24,8 @@ HEADERS: Final = "vigencia.headers"
 BODY: Final = "vigencia.body"
 """Under which names of the ASGI scope an endpoint finds them."""
 
-_PUBLIC: Final = ("/healthz", "/readyz", "/openapi.json", "/problems")
+PUBLIC: Final = frozenset({"/healthz", "/readyz", "/openapi.json", "/problems"})
+"""What anybody may ask, with the pages under `/problems/`: it says nothing of memory."""
 _REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "DELETE"})
 
@@ -36,14 +39,14 @@ class Edge:
         self,
         app: ASGIApp,
         *,
-        authenticate: Authenticate,
+        authentication: Authentication,
         body_bytes_max: int,
         exact: Mapping[tuple[str, str], ASGIApp],
     ) -> None:
         """`exact` holds endpoints by method and path, which need no router to be found."""
         self.app = app
         self.exact = exact
-        self.authenticate = authenticate
+        self.authentication = authentication
         self.body_bytes_max = body_bytes_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,9 +67,11 @@ class Edge:
         scope[REQUEST_ID] = request_id
         scope[HEADERS] = headers
         try:
-            if not scope["path"].startswith(_PUBLIC):
+            if not _is_public(scope["path"]):
                 client = scope["client"][0] if scope.get("client") else None
-                caller = self.authenticate(client, headers)
+                caller = self.authentication.at_once(client, headers)
+                if caller is None:
+                    caller = await run_in_threadpool(self.authentication.look_up, client, headers)
                 if isinstance(caller, ForeignOrigin):
                     refusal = problem_response("foreign-origin", caller.detail, request_id=request_id)
                     await refusal(scope, receive, marked)
@@ -110,6 +115,10 @@ class Edge:
         if size > self.body_bytes_max:
             raise too_large(self.body_bytes_max)
         return b"".join(parts)
+
+
+def _is_public(path: str) -> bool:
+    return path in PUBLIC or path.startswith("/problems/")
 
 
 def _request_id(headers: Mapping[bytes, bytes]) -> str:

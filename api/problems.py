@@ -29,7 +29,7 @@ ALL_PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             title="The request does not come from this machine",
             meaning="Without keys the server answers its own machine only, under a loopback name.",
             cause="A `Host` or `Origin` header that names another machine, or a caller on the network.",
-            fix="Use `http://127.0.0.1`, or give the server a file of keys (`VIGENCIA_KEYS_FILE`).",
+            fix="Use `http://127.0.0.1`, or make a key with `vigencia keys create` and send it.",
         ),
     }
 )
@@ -57,6 +57,7 @@ STATUS: Final[Mapping[str, int]] = MappingProxyType(
         "precondition-required": 428,
         "internal": 500,
         "store-unavailable": 503,
+        "issuer-unavailable": 503,
     }
 )
 

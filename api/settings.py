@@ -123,11 +123,22 @@ class Settings(BaseSettings):
     store_wait_seconds: float = Field(
         60.0, ge=0, le=3600, description="how long `serve` waits at its start for a store that is away"
     )
-    host: str = Field("127.0.0.1", description="the address to listen on; off loopback a keys file is required")
+    host: str = Field("127.0.0.1", description="the address to listen on; off loopback keys are required")
     port: int = Field(8321, ge=0, le=65_535, description="the port to listen on; 0 takes a free one")
     keys_file: Path | None = Field(None, description="the file of static bearer keys, each for one tenant")
     tenant: Annotated[str, AfterValidator(_tenant)] = Field(
-        "default", description="the tenant of the command line, and of a server without a keys file"
+        "default", description="the tenant of the command line, and of a server without keys"
+    )
+    jwt_issuer: str | None = Field(None, description="whose tokens (JWT) are taken: their `iss`, to the letter")
+    jwt_audience: str | None = Field(None, description="for whom a token must be: its `aud`")
+    jwt_jwks: str | None = Field(
+        None, description="where the public keys of that issuer are (JWKS): an `https://` URL, or a file"
+    )
+    jwt_tenant_claim: str = Field("tenant", description="the claim of a token that says the tenant")
+    jwt_principal_claim: str = Field("sub", description="the claim that says the principal")
+    jwt_kind_claim: str = Field("kind", description="the claim that says agent, person or service; service without")
+    jwt_grants_claim: str = Field(
+        "grants", description="the claim with the grants, as a list or with spaces between; none without"
     )
     lock_seconds: float = Field(
         5.0, gt=0, le=600, description="how long a writer waits for the lock before it is told to try again"

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from api.auth import is_loopback
 from api.settings import MEMORY, SQLITE, Settings
 from consolidation.write import Writer
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
-from ontology.errors import Incorrect, NotFound, Unavailable, shown
+from ontology.errors import NotFound, Unavailable, shown
 from ontology.instants import Instant
 from ontology.packs import load_core
 from ontology.schema import Schema
@@ -230,12 +229,3 @@ def current_schema(settings: Settings) -> Schema:
             return opened.writer.schema(scope_of(settings.tenant))
     except NotFound:
         return load_core()
-
-
-def check_exposure(settings: Settings) -> None:
-    """Refuse to be reached from other machines by whoever likes to: raises `Incorrect` off loopback without keys."""
-    if settings.keys_file is None and not is_loopback(settings.host):
-        raise Incorrect(
-            f"{shown(settings.host)} can be reached from other machines, and there is no file of keys",
-            remedy="give one with --keys-file or VIGENCIA_KEYS_FILE, or listen on 127.0.0.1",
-        )

@@ -9,6 +9,7 @@ from typing import Final
 
 import orjson
 
+from consolidation.admission import ON_THIS_MACHINE, Standing, admit
 from consolidation.check import Checked, check
 from consolidation.conflicts import conflicts_of
 from consolidation.finish import Finished
@@ -62,13 +63,15 @@ class Writer:
     def write(
         self, scope: Scope, principal: str, items: Sequence[Item], *,
         dry_run: bool = False, key: str | None = None, recorded_at: Instant | None = None,
+        standing: Standing = ON_THIS_MACHINE,
     ) -> Written:  # fmt: skip
         """Do all of `items`, in order, in one transaction, or none of them.
 
         `key` makes a retry answer with the receipt of the first attempt; a dry run neither looks it up nor keeps it.
         `recorded_at` is for privileged importers: it must lie after the newest commit and not after the clock.
-        Raises `Incorrect` and its kinds with a violation per thing that is wrong, `KeyReused`, `VersionChanged`,
-        `NotFound`, `Busy`, `Unavailable`; nothing is written then.
+        `standing` is what the principal may do in this scope.
+        Raises `Incorrect` and its kinds with a violation per thing that is wrong, `Forbidden` where the namespace is
+        another's, `KeyReused`, `VersionChanged`, `NotFound`, `Busy`, `Unavailable`; nothing is written then.
         """
         request = b"" if key is None else _digest(key, scope, items, recorded_at)
         schema, seeded, checked = self._checked(scope, items)
@@ -79,6 +82,7 @@ class Writer:
                     answered = tx.answered(principal, key)
                     if answered is not None:
                         return _replay(answered, request, key)
+                admit(tx, principal, standing, self._clock.now())
                 if tx.head.schema_version != seeded:
                     schema = self._stored(scope, tx)
                     checked = check(items, schema, items_max=self._items_max)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
+from graph.access import AccessStore, AccessTransaction
 from ontology.claims import Entity, Episode, Source, Told
 from ontology.entries import Entry
 from ontology.events import Commit, Event, Payload, SlotHead
@@ -216,7 +217,7 @@ class Reader(Protocol):
         ...
 
 
-class Transaction(Reader, Protocol):
+class Transaction(Reader, AccessTransaction, Protocol):
     """A reader under the tenant's write lock. A write applies at most one commit, an import many, all or none."""
 
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
@@ -293,6 +294,11 @@ class MemoryStore(Protocol):
 
     @property
     def capabilities(self) -> Capabilities: ...
+
+    @property
+    def access(self) -> AccessStore:
+        """Issued keys and the owners of namespaces."""
+        ...
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         """A snapshot. Raises `Unavailable` if the store cannot be reached."""

@@ -279,14 +279,14 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
         "unauthenticated": Problem(
             title="A key is needed",
             meaning="The caller is not known.",
-            cause="No `Authorization: Bearer` header, or a key that is not in the key file.",
-            fix="Send a key that this server knows.",
+            cause="No `Authorization: Bearer` header, or a key or token that is unknown, expired, revoked or wrong.",
+            fix="Send a key or a token that holds on this server.",
         ),
         "missing-role": Problem(
             title="The caller may not do this",
-            meaning="The key is known but does not permit this operation or this scope.",
-            cause="The key is for another tenant, or the operation is privileged.",
-            fix="Use a key that permits it.",
+            meaning="The caller is known but has no grant for this operation in this scope.",
+            cause="A key without the grant that `grant` names, or a namespace that belongs to another principal.",
+            fix="Use a key that has the grant there, or ask the owner of the namespace.",
         ),
         "not-found": Problem(
             title="There is no such thing here",
@@ -359,6 +359,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             meaning="The store cannot be reached, or a lock or a position was not there in time; nothing was written.",
             cause="Many writers at once, a store that is starting or stopped, a full disk.",
             fix="Try again after `Retry-After` with the same idempotency key.",
+        ),
+        "issuer-unavailable": Problem(
+            title="The issuer of tokens cannot be asked",
+            meaning="The public keys of the token issuer cannot be fetched, so no token can be verified now.",
+            cause="The issuer's JWKS server is away, slow, or gives no keys.",
+            fix="Try again after `Retry-After`; check that the server reaches `VIGENCIA_JWT_JWKS`.",
         ),
     }
 )

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from graph.access import AccessStore, no_key, prefix_taken
 from graph.journal import NO_DIGEST
 from graph.ledger import KINDS, LedgerItem, ledger_order, ledger_row
 from graph.ports import (
@@ -26,6 +27,7 @@ from graph.ports import (
     Window,
 )
 from graph.ports import Reader as ReaderPort
+from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import Claim, Ending, Entity, Episode, Source, Told
 from ontology.entries import Entry
 from ontology.errors import Busy, NotFound, shown
@@ -69,6 +71,8 @@ class Tables:
     heads: list[SlotHead] = field(default_factory=list)
     erasures: int = 0
     answered: dict[tuple[str, str], tuple[Answered, Instant]] = field(default_factory=dict)
+    keys: dict[str, ApiKey] = field(default_factory=dict)
+    owners: dict[str, Ownership] = field(default_factory=dict)
 
     def copy(self) -> "Tables":
         return Tables(
@@ -86,6 +90,8 @@ class Tables:
             heads=self.heads.copy(),
             erasures=self.erasures,
             answered=self.answered.copy(),
+            keys=self.keys.copy(),
+            owners=self.owners.copy(),
         )
 
     # ---- one commit
@@ -407,6 +413,11 @@ class NaiveReader:
 class NaiveTransaction(NaiveReader):
     """A reader of a copy that only it sees, and that it changes."""
 
+    def __init__(self, tables: Tables, scope: Scope, taken: Callable[[], set[str]]) -> None:
+        """`taken` gives the prefixes of the keys of every tenant."""
+        super().__init__(tables, scope)
+        self._taken = taken
+
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
         now = [
             version
@@ -466,6 +477,24 @@ class NaiveTransaction(NaiveReader):
         kept = {key: row for key, row in self._tables.answered.items() if row[1] >= before}
         self._tables.answered = kept
 
+    def put_key(self, key: ApiKey) -> None:
+        if key.prefix in self._taken():
+            raise prefix_taken(key.prefix)
+        self._tables.keys[key.prefix] = key
+
+    def revoke_key(self, prefix: str, revocation: Revocation) -> ApiKey:
+        key = self._tables.keys.get(prefix)
+        if key is None:
+            raise no_key(prefix)
+        self._tables.keys[prefix] = key if key.revocation else replace(key, revocation=revocation)
+        return self._tables.keys[prefix]
+
+    def owner(self) -> Ownership | None:
+        return self._tables.owners.get(self._scope.namespace)
+
+    def own(self, ownership: Ownership) -> None:
+        self._tables.owners[ownership.namespace] = ownership
+
     def _for(self, slot: Slot, value: ValueKey) -> list[Claim]:
         """The standing claims of a value."""
         return [claim for claim in self._standing() if claim.slot == slot and claim.entry.value == value]
@@ -484,6 +513,16 @@ class NaiveStore:
     def capabilities(self) -> Capabilities:
         return Capabilities(engine="naive", concurrent_writers=False)
 
+    @property
+    def access(self) -> AccessStore:
+        return NaiveAccess(self)
+
+    def tables(self, tenant: Tenant) -> Tables:
+        return self._tables.get(tenant) or Tables()
+
+    def _all_keys(self) -> list[ApiKey]:
+        return [key for tables in self._tables.values() for key in tables.keys.values()]
+
     @contextmanager
     def read(self, scope: Scope) -> Iterator[ReaderPort]:
         yield NaiveReader(self._tables.get(scope.tenant) or Tables(), scope)
@@ -496,7 +535,7 @@ class NaiveStore:
             raise Busy(f"the write lock of {shown(scope.tenant)} was not free for {self._busy_seconds} s")
         try:
             copy = (self._tables.get(scope.tenant) or Tables()).copy()
-            yield NaiveTransaction(copy, scope)
+            yield NaiveTransaction(copy, scope, lambda: {key.prefix for key in self._all_keys()})
             self._tables[scope.tenant] = copy
         finally:
             lock.release()
@@ -522,6 +561,27 @@ class NaiveStore:
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+
+class NaiveAccess:
+    """Keys and owners, as they are now."""
+
+    def __init__(self, store: NaiveStore) -> None:
+        self._store = store
+
+    def key(self, digest: bytes) -> ApiKey | None:
+        return next((key for key in self._store._all_keys() if key.digest == digest), None)
+
+    def has_keys(self) -> bool:
+        return bool(self._store._all_keys())
+
+    def keys(self, tenant: Tenant, *, limit: int, after: str) -> list[ApiKey]:
+        found = self._store.tables(tenant).keys
+        return [found[prefix] for prefix in sorted(found) if prefix > after][:limit]
+
+    def owners(self, tenant: Tenant, *, limit: int, after: str) -> list[Ownership]:
+        found = self._store.tables(tenant).owners
+        return [found[name] for name in sorted(found) if name > after][:limit]
 
 
 _conforms: type[MemoryStore] = NaiveStore

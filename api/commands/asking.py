@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import orjson
 
-from api.auth import Principal
+from api.auth.principals import local_person
 from api.edge import HEADERS, PRINCIPAL, REQUEST_ID
 from api.routes.call import Call
 from api.routes.schemas import Schemas
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from api.routes.routing import Routes
     from api.wiring import Services
 
-PERSON: Final = "person"
-"""Who asks and writes from the command line."""
 PAGE_MAX: Final = 200
 
 Document = dict[str, Any]
@@ -34,7 +32,7 @@ class Asking:
         self._services = services
         self._schemas = Schemas(services.writer)
         tenant = Tenant(check_name(services.settings.tenant, "tenant"))
-        self._principal = Principal(name=PERSON, tenant=tenant, may_import=True)
+        self._principal = local_person(tenant)
         self._scope = {"namespace": namespace, "purpose": purpose}
 
     def get(

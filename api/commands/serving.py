@@ -41,14 +41,15 @@ def serve(
 
     VIGENCIA_STORE=neo4j NEO4J_PASSWORD=… vigencia serve
 
-    Off loopback a keys file is required. A store that is away is waited for, VIGENCIA_STORE_WAIT_SECONDS long. Exit
+    Off loopback keys are required. A store that is away is waited for, VIGENCIA_STORE_WAIT_SECONDS long. Exit
     code 7 where it does not come, or the port is taken.
     """
     with answering(as_json=False, quiet=quiet) as out:
         import logging.config
 
+        from api.auth.opening import check_exposure
         from api.settings import read_settings
-        from api.wiring import check_exposure, place_of, services
+        from api.wiring import place_of, services
         from ontology.scope import scope_of
 
         settings = read_settings(host=host, port=port, keys_file=keys_file, store=store)

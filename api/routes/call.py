@@ -1,26 +1,36 @@
-"""One request as an endpoint sees it: who asks, for which scope, with which body."""
+"""One request as an endpoint sees it: who asks, for which scope, with which body.
+
+No endpoint reaches the store but through here, and only with a scope that `scope` gave: it names the grant.
+"""
 
 import re
-from collections.abc import Mapping, MutableMapping
-from functools import lru_cache
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
 
-from api.auth import Headers, Principal
+from api.auth.permission import Permitted, permitted, permitted_namespace, permitted_tenant
+from api.auth.principals import Headers, Principal
 from api.edge import BODY, HEADERS, PRINCIPAL, REQUEST_ID
 from api.limits import check_content_type, read_json
 from api.routes.schemas import Schemas
 from api.wire.violations import validated
-from ontology.errors import Incorrect, PreconditionRequired, Violation, shown
-from ontology.scope import Scope, scope_of
+from consolidation.admission import Standing, namespaces, transfer
+from consolidation.items import Item
+from graph.ports import Finding, Reader
+from ontology.access import Ownership
+from ontology.errors import JSON, Incorrect, PreconditionRequired, Violation, shown
+from ontology.grants import Grant, reaches
+from ontology.instants import Instant
+from ontology.schema_merge import Pack
 
 if TYPE_CHECKING:
     from api.wiring import Services
+    from consolidation.write import Written
 
 M = TypeVar("M", bound=BaseModel)
 
-_scope = lru_cache(maxsize=1024)(scope_of)
 _TAG: Final = re.compile(r'\s*(?P<tag>(?:W/)?"[^"]*")\s*(?:,|$)')
 
 
@@ -70,9 +80,65 @@ class Call:
         raw: bytes = self._asgi.get(BODY, b"")
         return raw
 
-    def scope(self, namespace: str, purpose: str) -> Scope:
-        """The scope with these names in the caller's tenant; raises `Incorrect` for what is no name."""
-        return _scope(self.principal.tenant, namespace, purpose)
+    # ---- the choke point: what the caller may do where, and nothing without it
+
+    def scope(self, namespace: str, purpose: str, *, needs: Grant, instead: Grant | None = None) -> Permitted:
+        """The scope with these names in the caller's tenant, if the caller has the grant there, or `instead`.
+
+        Raises `Incorrect` for what is no name, `Forbidden`.
+        """
+        return permitted(self.principal, namespace, purpose, needs=needs, instead=instead)
+
+    def namespace(self, name: str, *, needs: Grant, instead: Grant) -> Permitted:
+        """The namespace with all of its purposes; raises as `scope` does."""
+        return permitted_namespace(self.principal, name, needs=needs, instead=instead)
+
+    def tenant(self, *, needs: Grant) -> Permitted:
+        """All of the caller's tenant; raises `Forbidden`."""
+        return permitted_tenant(self.principal, needs=needs)
+
+    def read(self, scope: Permitted) -> AbstractContextManager[Reader]:
+        """A snapshot of a scope that was asked for reading."""
+        return self.services.store.read(scope.demand(Grant.READ))
+
+    def write(
+        self, scope: Permitted, items: Sequence[Item], *, dry_run: bool, key: str | None, recorded_at: Instant | None
+    ) -> "Written":
+        """Do the items in a scope that was asked for writing, or for proposing; raises what the writer raises."""
+        standing = Standing(
+            may_write=Grant.WRITE in scope.grants,
+            may_propose=Grant.PROPOSE in scope.grants,
+            becomes_owner=not self.principal.local,
+        )
+        return self.services.writer.write(
+            scope.demand(Grant.WRITE, Grant.PROPOSE), self.principal.name, items, dry_run=dry_run, key=key,
+            recorded_at=recorded_at, standing=standing,
+        )  # fmt: skip
+
+    def put_schema(
+        self, tenant: Permitted, pack: Pack, *, dry_run: bool, expected: Collection[int] | None
+    ) -> dict[str, JSON]:
+        """Extend the schema of a tenant that was asked for administration; raises what the writer raises."""
+        return self.services.writer.put_schema(
+            tenant.demand(Grant.ADMIN), self.principal.name, pack, dry_run=dry_run, expected=expected
+        )
+
+    def transfer(self, namespace: Permitted, to: str) -> tuple[Ownership | None, Ownership]:
+        """Give a namespace on that was asked for administration, or for writing; raises as `admission` does."""
+        return transfer(
+            self.services.store, namespace.demand(Grant.ADMIN, Grant.WRITE), to=to, by=self.principal.name,
+            now=self.services.clock.now(), administers=Grant.ADMIN in namespace.grants,
+        )  # fmt: skip
+
+    def namespaces(self) -> dict[str, Ownership | None]:
+        """Every namespace of the tenant in which the caller has some grant, by name, with its owner."""
+        tenant, permits = self.principal.tenant, self.principal.permits
+        found = namespaces(self.services.store, tenant)
+        return {name: owner for name, owner in found.items() if reaches(permits, name)}
+
+    def findings(self) -> list[Finding]:
+        """What the store reports of itself."""
+        return self.services.store.check(self.services.clock.now())
 
     def body(self, model: type[M], *, optional: bool = False) -> M:
         """The body as a model of this kind; an `optional` one may be empty.

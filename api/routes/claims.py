@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from api.auth import Principal
+from api.auth.principals import Principal
 from api.routes.call import Call
 from api.routes.reading import answered, ask, moment, reading
 from api.routes.routing import READ, WRITE, Routes
@@ -12,6 +12,7 @@ from api.wire.bodies import EXAMPLE, ClaimsBody, WithdrawBody
 from api.wire.queries import ListQuery, NoQuery
 from consolidation.items import Item, Withdraw
 from ontology.errors import Incorrect, Refused, TooLarge, Violation, pointer
+from ontology.grants import Grant
 from ontology.ids import ClaimId
 from ontology.instants import Instant
 
@@ -53,7 +54,7 @@ def write_claims(call: Call, query: NoQuery) -> Response:
     receipt says for each item what it did.
     """
     body = call.body(ClaimsBody)
-    scope = call.scope(body.namespace, body.purpose)
+    scope = call.scope(body.namespace, body.purpose, needs=Grant.WRITE, instead=Grant.PROPOSE)
     items_max = call.services.settings.items_max
     if len(body.items) > items_max:
         raise TooLarge(f"{len(body.items)} items in one transaction, {items_max} at most; split them")
@@ -100,9 +101,9 @@ def withdraw_claim(call: Call, query: NoQuery) -> Response:
     What it had closed opens again. The claim stays readable, and so does what was believed before.
     """
     body = call.body(WithdrawBody, optional=True)
-    scope = call.scope(body.namespace, body.purpose)
+    scope = call.scope(body.namespace, body.purpose, needs=Grant.WRITE)
     id = ClaimId(call.part("id"))
-    with call.services.store.read(scope) as reader:
+    with call.read(call.scope(body.namespace, body.purpose, needs=Grant.READ)) as reader:
         slot = reader.claim(id).claim.slot
         expected = expect(call, reader, slot, body.expected)
     item = Withdraw(claim=id, reason=body.reason, expected_version=expected)
@@ -120,7 +121,7 @@ def withdraw_claim(call: Call, query: NoQuery) -> Response:
 def withdraw_source(call: Call, query: NoQuery) -> Response:
     """Nothing that a source ever said counted: every slot that it spoke of is folded again without it."""
     body = call.body(WithdrawBody, optional=True)
-    scope = call.scope(body.namespace, body.purpose)
+    scope = call.scope(body.namespace, body.purpose, needs=Grant.WRITE)
     item = Withdraw(source=call.part("id"), reason=body.reason, expected_version=body.expected)
     return write(call, scope, [item], dry_run=body.dry_run, operation_id=body.operation_id)
 

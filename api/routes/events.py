@@ -15,7 +15,7 @@ from graph.journal import decode
 from graph.ports import Reader
 from graph.state import etag
 from ontology.errors import JSON
-from ontology.events import Event, Payload
+from ontology.events import Event, Kind, Payload
 from ontology.scope import Scope
 
 PROBLEMS: Final = (*EVERYWHERE, "store-unavailable")
@@ -49,11 +49,13 @@ def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> Wire:
     scope: Scope = reader.scope
     changes = decode(event, payloads, tenant=scope.tenant)
     here = any(head.slot.scope == scope for head in changes.slots) or any(e.scope == scope for e in changes.erasures)
+    # the first write of a tenant brings its schema along: who did that is for those of its scope to know
+    tells_who = here or event.kind is Kind.SCHEMA
     return {
         "position": event.position,
         "recorded_at": rendering.instant(event.recorded_at),
         "kind": event.kind.value,
-        "principal": event.principal if here or changes.schema else None,
+        "principal": event.principal if tells_who else None,
         "digest": event.digest.hex(),
         "claims": [claim.id for claim in changes.claims] if here else [],
         "ended": [ending.claim for ending in changes.endings] if here else [],

@@ -14,6 +14,7 @@ from api.wire.queries import ListQuery, NoQuery
 from consolidation.items import Replace, RetractFact
 from graph.ports import OrderKey
 from ontology.claims import Told
+from ontology.grants import Grant
 from ontology.ids import FactId
 
 routes = Routes("facts", "One fact: its evidence, its versions, its correction.")
@@ -74,9 +75,9 @@ def replace_fact(call: Call, query: NoQuery) -> Response:
     was believed stays readable at an earlier `known_at`.
     """
     body = call.body(ReplaceFactBody)
-    scope = call.scope(body.namespace, body.purpose)
+    scope = call.scope(body.namespace, body.purpose, needs=Grant.WRITE)
     id = FactId(call.part("id"))
-    with call.services.store.read(scope) as reader:
+    with call.read(call.scope(body.namespace, body.purpose, needs=Grant.READ)) as reader:
         expected = expect(call, reader, reader.fact(id).version.slot, body.expected)
     item = Replace(fact=id, value=body.value, said=body.said(), reason=body.reason, expected_version=expected)
     return write(call, scope, [item], dry_run=body.dry_run, operation_id=body.operation_id)
@@ -94,9 +95,9 @@ def replace_fact(call: Call, query: NoQuery) -> Response:
 def retract_fact(call: Call, query: NoQuery) -> Response:
     """A fact is no longer believed, over its whole period; nothing takes its place."""
     body = call.body(RetractFactBody, optional=True)
-    scope = call.scope(body.namespace, body.purpose)
+    scope = call.scope(body.namespace, body.purpose, needs=Grant.WRITE)
     id = FactId(call.part("id"))
-    with call.services.store.read(scope) as reader:
+    with call.read(call.scope(body.namespace, body.purpose, needs=Grant.READ)) as reader:
         expected = expect(call, reader, reader.fact(id).version.slot, body.expected)
     item = RetractFact(fact=id, said=body.said(), expected_version=expected)
     return write(call, scope, [item], dry_run=body.dry_run, operation_id=body.operation_id)

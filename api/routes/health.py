@@ -28,7 +28,7 @@ def read_health(call: Call, query: NoQuery) -> Response:
 )  # fmt: skip
 def read_readiness(call: Call, query: NoQuery) -> Response:
     """Whether the store answers, and what it reports of itself."""
-    found = call.services.store.check(call.services.clock.now())
+    found = call.findings()
     return _json({"status": "ready", "checks": {each.check: each.finding for each in found if not each.private}})
 
 

@@ -13,12 +13,12 @@ from api.routes.routing import EVERYWHERE, Routes
 from api.wire import answers
 from api.wire.bodies import PackBody
 from api.wire.queries import OntologyQuery, PutOntologyQuery
-from ontology.errors import Incorrect
+from ontology.errors import JSON, Incorrect
+from ontology.grants import Grant, granted
 from ontology.packs import read_pack
 from ontology.schema import Schema
 from ontology.schema_document import pack_from_document, schema_document
 from ontology.schema_merge import Pack
-from ontology.scope import DEFAULT_NAMESPACE, DEFAULT_PURPOSE
 
 YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml")
 
@@ -56,13 +56,11 @@ def put_ontology(call: Call, query: PutOntologyQuery) -> Response:
 
     What it defines replaces the definition of the same name; nothing is removed and no past is rewritten. The answer
     tells what changed, and which slots hold several values under a predicate that has become functional. `If-Match`
-    with the ETag of the schema refuses a stale author.
+    with the ETag of the schema refuses a stale author. Needs `admin` in the whole tenant, whose words these are.
     """
-    pack = _pack(call)
-    scope = call.scope(DEFAULT_NAMESPACE, DEFAULT_PURPOSE)
-    receipt = call.services.writer.put_schema(
-        scope, call.principal.name, pack, dry_run=query.dry_run, expected=_versions(call.if_match())
-    )
+    tenant = call.tenant(needs=Grant.ADMIN)
+    receipt = call.put_schema(tenant, _pack(call), dry_run=query.dry_run, expected=_versions(call.if_match()))
+    receipt["conflicts"] = _readable(call, receipt["conflicts"])
     return Response(orjson.dumps(receipt), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
@@ -75,6 +73,18 @@ def _pack(call: Call) -> Pack:
             raise Incorrect(f"the pack is not UTF-8 at byte {exc.start}; send UTF-8") from None
     check_content_type(media.encode("latin-1"))
     return pack_from_document(read_json(call.raw_body))
+
+
+def _readable(call: Call, conflicts: JSON) -> JSON:
+    """The conflicts with those slots alone that the caller may read; the count is of all."""
+    assert isinstance(conflicts, dict)
+    permits = call.principal.permits
+    return {
+        predicate: found | {
+            "slots": [s for s in found["slots"] if granted(permits, Grant.READ, s["namespace"], s["purpose"])]
+        }
+        for predicate, found in conflicts.items()
+    }  # fmt: skip
 
 
 def _versions(tags: list[str] | None) -> list[int] | None:

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 import orjson
 from starlette.responses import Response
 
+from api.auth.permission import Permitted
 from api.cursors import Cursor as Place
 from api.cursors import CursorKey, filter_hash, next_link, read_cursor, write_cursor
 from api.problems import version_tag
@@ -23,10 +24,10 @@ from graph.state import etag, resolve
 from ontology.claims import Entity
 from ontology.errors import JSON, Busy, Incorrect, Violation
 from ontology.facts import AsOf, Fact, Version
+from ontology.grants import Grant
 from ontology.ids import EntityId
 from ontology.instants import Instant, format_instant, parse_instant
 from ontology.intervals import Interval
-from ontology.scope import Scope
 from ontology.values import entity_mention
 
 CEILING: Final = 5_000
@@ -77,15 +78,15 @@ def reading(call: Call, query: ScopeQuery) -> AbstractContextManager[Reader]:
 
 def snapshot(call: Call, namespace: str, purpose: str, min_position: int | None) -> AbstractContextManager[Reader]:
     """The same, with the scope by its names."""
-    scope = call.scope(namespace, purpose)
-    return call.services.store.read(scope) if min_position is None else _at_least(call, scope, min_position)
+    scope = call.scope(namespace, purpose, needs=Grant.READ)
+    return call.read(scope) if min_position is None else _at_least(call, scope, min_position)
 
 
 @contextmanager
-def _at_least(call: Call, scope: Scope, min_position: int) -> Iterator[Reader]:
+def _at_least(call: Call, scope: Permitted, min_position: int) -> Iterator[Reader]:
     deadline = time.monotonic() + call.services.settings.position_seconds
     while True:
-        with call.services.store.read(scope) as reader:
+        with call.read(scope) as reader:
             if reader.head.position >= min_position:
                 yield reader
                 return

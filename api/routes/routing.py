@@ -14,7 +14,10 @@ from api.wire.queries import NoQuery, read_query
 Q = TypeVar("Q", bound=BaseModel)
 Handler = Callable[[Call, Q], Response]
 
-EVERYWHERE: Final = ("invalid-request", "unauthenticated", "foreign-origin", "too-large", "internal")
+EVERYWHERE: Final = (
+    "invalid-request", "unauthenticated", "missing-role", "foreign-origin", "too-large", "internal",
+    "store-unavailable", "issuer-unavailable",
+)  # fmt: skip
 """What each route behind the keys can answer."""
 READ: Final = (*EVERYWHERE, "naive-instant", "future-known-at", "store-unavailable")
 LISTED: Final = (*READ, "cursor-mismatch")

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 import orjson
 from starlette.responses import Response
 
+from api.auth.permission import Permitted
 from api.problems import version_tag
 from api.routes.call import Call
 from api.wire import rendering
 from consolidation.items import Item
 from graph.ports import Page, Reader
 from graph.state import resolve
-from ontology.errors import JSON, PreconditionRequired, VersionChanged
+from ontology.errors import JSON, Forbidden, PreconditionRequired, VersionChanged
 from ontology.facts import Slot, Version
+from ontology.grants import Grant
 from ontology.ids import EntityId
 from ontology.instants import Instant
-from ontology.scope import Scope
 
 CURRENT_MAX = 50
 """How many facts of the current state a stale writer is shown."""
@@ -24,7 +25,7 @@ CURRENT_MAX = 50
 
 def write(
     call: Call,
-    scope: Scope,
+    scope: Permitted,
     items: Sequence[Item],
     *,
     dry_run: bool,
@@ -36,13 +37,8 @@ def write(
     Raises what the writer raises; a stale version carries the current state of its slot.
     """
     try:
-        written = call.services.writer.write(
-            scope,
-            call.principal.name,
-            items,
-            dry_run=dry_run,
-            key=call.idempotency_key(operation_id),
-            recorded_at=recorded_at,
+        written = call.write(
+            scope, items, dry_run=dry_run, key=call.idempotency_key(operation_id), recorded_at=recorded_at
         )
     except VersionChanged as exc:
         raise with_current(call, scope, exc) from None
@@ -84,12 +80,16 @@ def version_of(reader: Reader, slot: Slot) -> Version:
     return Version(0) if head is None else head.version
 
 
-def with_current(call: Call, scope: Scope, stale: VersionChanged) -> VersionChanged:
-    """The same refusal with what is believed now of the slot that it names."""
+def with_current(call: Call, written: Permitted, stale: VersionChanged) -> VersionChanged:
+    """The same refusal with what is believed now of the slot that it names, for a caller who may read that."""
     subject, predicate = stale.members.get("subject"), stale.members.get("predicate")
     members = dict(stale.members)
+    try:
+        scope = call.scope(written.scope.namespace, written.scope.purpose, needs=Grant.READ)
+    except Forbidden:
+        return stale
     if isinstance(subject, str) and isinstance(predicate, str):
-        with call.services.store.read(scope) as reader:
+        with call.read(scope) as reader:
             members |= current(call, reader, EntityId(subject), predicate, stale.members.get("current_version"))
     return VersionChanged(
         stale.message, slug=stale.slug, remedy=stale.remedy, violations=stale.violations, members=members

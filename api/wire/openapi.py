@@ -28,6 +28,7 @@ _REF: Final = "#/components/schemas/{model}"
 _PATH_PART: Final = re.compile(r"\{(\w+)(?::path)?\}")
 _PARTS: Final = {
     "id": "The id of the thing; for a source its name.",
+    "name": "The name of the thing.",
     "slug": "The last part of a problem's `type`.",
 }
 

@@ -1051,3 +1051,42 @@ CALL db.awaitIndexes(300)
 
 // name: server_clock
 RETURN timestamp()
+
+// name: key
+MATCH (k:ApiKey {digest: $digest})
+RETURN k.prefix, k.digest, k.tenant, k.principal, k.kind, k.permits, k.may_import, k.created_at, k.created_by,
+  k.expires_at, k.revoked_at, k.revoked_by
+
+// name: has_keys
+RETURN EXISTS { MATCH (k:ApiKey) WHERE k.prefix >= '' }
+
+// name: keys
+MATCH (k:ApiKey) USING INDEX k:ApiKey(tenant, prefix)
+WHERE k.tenant = $tenant AND k.prefix > $after
+RETURN k.prefix, k.digest, k.tenant, k.principal, k.kind, k.permits, k.may_import, k.created_at, k.created_by,
+  k.expires_at, k.revoked_at, k.revoked_by
+ORDER BY k.tenant, k.prefix LIMIT $limit
+
+// name: put_key
+// False where the prefix was there already; then the transaction is rolled back.
+MERGE (k:ApiKey {prefix: $row.prefix})
+ON CREATE SET k = $row
+RETURN k.digest = $row.digest AND k.created_at = $row.created_at
+
+// name: revoke_key
+MATCH (k:ApiKey {prefix: $prefix}) WHERE k.tenant = $tenant
+SET k.revoked_by = CASE WHEN k.revoked_at IS NULL THEN $by ELSE k.revoked_by END,
+  k.revoked_at = coalesce(k.revoked_at, $at)
+RETURN k.prefix, k.digest, k.tenant, k.principal, k.kind, k.permits, k.may_import, k.created_at, k.created_by,
+  k.expires_at, k.revoked_at, k.revoked_by
+
+// name: owner
+MATCH (o:Owner {tenant: $tenant, namespace: $namespace}) RETURN o.namespace, o.owner, o.since, o.decided_by
+
+// name: owners
+MATCH (o:Owner) WHERE o.tenant = $tenant AND o.namespace > $after
+RETURN o.namespace, o.owner, o.since, o.decided_by ORDER BY o.tenant, o.namespace LIMIT $limit
+
+// name: put_owner
+MERGE (o:Owner {tenant: $tenant, namespace: $namespace})
+SET o.owner = $owner, o.since = $since, o.decided_by = $by

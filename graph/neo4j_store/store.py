@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
+from graph.access import AccessStore
+from graph.neo4j_store.access import Neo4jAccess
 from graph.neo4j_store.database import QUERIES, CommitLost, Database, Limits, Work
 from graph.neo4j_store.diagnosis import check_supported, diagnose, engine
 from graph.neo4j_store.ledger import ledger_rows
@@ -69,6 +71,10 @@ class Neo4jStore:
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(engine=self._engine, concurrent_writers=True)
+
+    @property
+    def access(self) -> AccessStore:
+        return Neo4jAccess(self._database)
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         return _Reading(self._reader(scope))

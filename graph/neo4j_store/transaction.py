@@ -9,6 +9,7 @@ from typing import Final
 
 from graph import decoding
 from graph.neo4j_store import codec, keys
+from graph.neo4j_store.access import Neo4jAccessTransaction
 from graph.neo4j_store.applying import Applying
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.present import MOST, Present, part
@@ -31,7 +32,7 @@ _EVERYTHING: Final = Interval(OPEN_START, OPEN_END)
 _SLOTS_AT_ONCE: Final = 1_000
 
 
-class Neo4jTransaction(Neo4jReader):
+class Neo4jTransaction(Neo4jReader, Neo4jAccessTransaction):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
     __slots__ = ("_present", "committing")

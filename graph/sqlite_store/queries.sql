@@ -585,3 +585,41 @@ FROM scopes o JOIN slots s ON s.scope_pk = o.pk JOIN support u ON u.slot_pk = s.
 WHERE o.tenant_pk = ?1
 ORDER BY u.recorded_from, o.namespace, o.purpose, s.subject_position, s.subject_ordinal, s.predicate, s.language,
   u.value_key
+
+-- name: key
+SELECT prefix, digest, tenant, principal, kind, permits, may_import, created_at, created_by, expires_at, revoked_at,
+  revoked_by
+FROM api_keys WHERE digest = ?1
+
+-- name: has_keys
+SELECT EXISTS (SELECT 1 FROM api_keys WHERE prefix > '')
+
+-- name: keys
+SELECT prefix, digest, tenant, principal, kind, permits, may_import, created_at, created_by, expires_at, revoked_at,
+  revoked_by
+FROM api_keys WHERE tenant = ?1 AND prefix > ?2 ORDER BY prefix LIMIT ?3
+
+-- name: put_key
+INSERT INTO api_keys (prefix, digest, tenant, principal, kind, permits, may_import, created_at, created_by, expires_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+ON CONFLICT DO NOTHING
+RETURNING prefix
+
+-- name: revoke_key
+UPDATE api_keys SET revoked_by = CASE WHEN revoked_at IS NULL THEN ?4 ELSE revoked_by END,
+  revoked_at = coalesce(revoked_at, ?3)
+WHERE tenant = ?1 AND prefix = ?2
+RETURNING prefix, digest, tenant, principal, kind, permits, may_import, created_at, created_by, expires_at, revoked_at,
+  revoked_by
+
+-- name: owner
+SELECT namespace, owner, since, decided_by FROM owners WHERE tenant = ?1 AND namespace = ?2
+
+-- name: owners
+SELECT namespace, owner, since, decided_by FROM owners
+WHERE tenant = ?1 AND namespace > ?2 ORDER BY namespace LIMIT ?3
+
+-- name: put_owner
+INSERT INTO owners (tenant, namespace, owner, since, decided_by) VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (tenant, namespace) DO UPDATE SET
+  owner = excluded.owner, since = excluded.since, decided_by = excluded.decided_by

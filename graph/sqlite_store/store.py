@@ -15,7 +15,9 @@ from sqlite3 import sqlite_version
 from types import TracebackType
 from typing import Final
 
+from graph.access import AccessStore
 from graph.ports import Capabilities, Finding, Grade, MemoryStore, Reader, Transaction
+from graph.sqlite_store.access import SqliteAccess
 from graph.sqlite_store.connection import MEMORY, Connection
 from graph.sqlite_store.ledger import ledger_rows
 from graph.sqlite_store.migration import migrate, version
@@ -58,6 +60,10 @@ class SqliteStore:
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(engine=f"SQLite {sqlite_version}", concurrent_writers=False)
+
+    @property
+    def access(self) -> AccessStore:
+        return SqliteAccess(self._reading)
 
     def read(self, scope: Scope) -> AbstractContextManager[Reader]:
         return _Reading(self, scope)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from graph import decoding
 from graph.ports import Answered, Window
 from graph.ports import Transaction as TransactionPort
+from graph.sqlite_store.access import SqliteAccessTransaction
 from graph.sqlite_store.applying import Applying
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.keys import Keys
@@ -25,7 +26,7 @@ _EXTENTS_AT_ONCE = 16
 _ALL = 2**62
 
 
-class SqliteTransaction(SqliteReader):
+class SqliteTransaction(SqliteReader, SqliteAccessTransaction):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
     __slots__ = ("_applying", "_slot_rows", "erased")

@@ -10,9 +10,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from api.app import create_app
+from api.auth.issued import Issuer
 from api.settings import read_settings
 from api.wiring import Services, open_services
-from ontology.instants import parse_instant
+from ontology.access import PrincipalKind
+from ontology.grants import read_permits
+from ontology.instants import OPEN_END, parse_instant
 from ontology.packs import builtin_pack
 from ontology.scope import scope_of
 from tests.conftest import FrozenClock, SeededRandomness
@@ -115,6 +118,14 @@ def keyed(tmp_path: Path, clock: FrozenClock, randomness: SeededRandomness) -> I
 
 def local_client(services: Services) -> TestClient:
     return TestClient(create_app(services), base_url="http://127.0.0.1:8321", client=("127.0.0.1", 5))
+
+
+def issued(services: Services, principal: str, *grants: str, tenant: str = "acme", **options: Any) -> dict[str, str]:
+    """The header with a new key of the store."""
+    issuer = Issuer(services.store, services.clock, services.randomness, tenant, "person")
+    options = {"expires_at": OPEN_END, "may_import": False, **options}
+    text, _ = issuer.issue(principal, PrincipalKind.AGENT, read_permits(list(grants)), **options)
+    return {"Authorization": f"Bearer {text}"}
 
 
 def bearer(name: str) -> dict[str, str]:

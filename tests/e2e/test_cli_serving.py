@@ -109,10 +109,10 @@ def test_a_taken_port_is_told_with_what_to_do(vigencia: CommandLine) -> None:
     assert "--port" in done.err
 
 
-def test_off_loopback_a_file_of_keys_is_required(vigencia: CommandLine) -> None:
+def test_off_loopback_keys_are_required(vigencia: CommandLine) -> None:
     done = vigencia("serve", "--host", "0.0.0.0", "--port", "0")
     assert done.code == 2
-    assert "VIGENCIA_KEYS_FILE" in done.err
+    assert "vigencia keys create" in done.err
     assert not (vigencia.folder / "vigencia.db").exists()
 
 

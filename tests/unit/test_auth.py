@@ -4,11 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from api.auth import foreign_caller, is_loopback, load_keys, read_keys
-from ontology.errors import Incorrect, Unauthenticated
+from api.auth.key_file import load_keys, read_keys
+from api.auth.loopback import foreign_caller, is_loopback
+from api.auth.principals import Principal
+from ontology.access import PrincipalKind
+from ontology.errors import Incorrect
+from ontology.grants import EVERYTHING, read_permits
 
 KEY = "vg_a-long-random-text"
 ENTRY = f"- {{key: {KEY}, tenant: acme, principal: ann}}"
+
+
+def whose(text: str, key: str = KEY) -> Principal:
+    found = read_keys(text).principal(hashlib.sha256(key.encode()).digest())
+    assert found is not None
+    return found
 
 
 def test_a_key_is_known_by_itself_or_by_its_digest() -> None:
@@ -16,22 +26,21 @@ def test_a_key_is_known_by_itself_or_by_its_digest() -> None:
     hashed = f"- {{sha256: {digest}, tenant: acme, principal: ann, import: true}}"
 
     for text, may_import in ((ENTRY, False), (hashed, True)):
-        principal = read_keys(text).principal(f"Bearer {KEY}".encode())
+        principal = whose(text)
         assert (principal.tenant, principal.name, principal.may_import) == ("acme", "ann", may_import)
+        assert (principal.permits, principal.kind, principal.local) == (EVERYTHING, PrincipalKind.SERVICE, False)
 
 
 def test_a_key_file_may_be_json() -> None:
-    keys = read_keys(json.dumps([{"key": KEY, "tenant": "acme", "principal": "ann"}]))
-
-    assert keys.principal(f"bearer  {KEY} ".encode()).tenant == "acme"
+    assert whose(json.dumps([{"key": KEY, "tenant": "acme", "principal": "ann"}])).tenant == "acme"
 
 
-@pytest.mark.parametrize(
-    "header", [None, b"", b"Bearer", b"Bearer ", b"Basic " + KEY.encode(), KEY.encode(), b"Bearer \xff"]
-)
-def test_whoever_has_no_known_key_is_unknown(header: bytes | None) -> None:
-    with pytest.raises(Unauthenticated):
-        read_keys(ENTRY).principal(header)
+def test_a_key_may_have_grants_and_a_kind() -> None:
+    entry = f"- {{key: {KEY}, tenant: acme, principal: ann, kind: agent, grants: ['notes:read', '*:export']}}"
+    principal = whose(entry)
+
+    assert principal.permits == read_permits("notes:read *:export")
+    assert principal.kind is PrincipalKind.AGENT
 
 
 @pytest.mark.parametrize(
@@ -46,6 +55,10 @@ def test_whoever_has_no_known_key_is_unknown(header: bytes | None) -> None:
         f"- {{key: {KEY}, tenant: acme}}",
         f"- {{key: {KEY}, tenant: acme, principal: ann, role: admin}}",
         f"- {{key: {KEY}, tenant: acme, principal: ann, import: maybe}}",
+        f"- {{key: {KEY}, tenant: acme, principal: ann, grants: []}}",
+        f"- {{key: {KEY}, tenant: acme, principal: ann, grants: 'notes:read'}}",
+        f"- {{key: {KEY}, tenant: acme, principal: ann, grants: ['notes:rite']}}",
+        f"- {{key: {KEY}, tenant: acme, principal: ann, kind: robot}}",
         "- {sha256: abc, tenant: acme, principal: ann}",
         "- {tenant: acme, principal: ann}",
         f"- {{key: {KEY}, sha256: {'0' * 64}, tenant: acme, principal: ann}}",

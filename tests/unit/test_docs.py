@@ -84,7 +84,7 @@ def test_every_make_target_that_a_newcomer_needs_is_named() -> None:
 
 
 def test_the_examples_of_yaml_can_be_read() -> None:
-    from api.auth import read_keys
+    from api.auth.key_file import read_keys
 
     mapping, keys = re.findall(r"```yaml\n(.+?)\n```", README, re.DOTALL)
     assert len(read_mapping(mapping).members) == 6

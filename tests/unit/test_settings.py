@@ -14,7 +14,6 @@ from api.settings import (
     unknown_variables,
     variable_of,
 )
-from api.wiring import check_exposure
 from ontology.errors import Incorrect
 
 NEO4J = ("NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE")
@@ -202,15 +201,3 @@ def test_a_password_of_the_wrong_type_is_not_told(file: Path) -> None:
 def test_a_prefixed_name_of_neo4j_is_told_as_a_slip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIGENCIA_NEO4J_URI", "bolt://db")
     assert unknown_variables() == ["VIGENCIA_NEO4J_URI, did you mean NEO4J_URI?"]
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.8.8.8"])
-def test_loopback_needs_no_keys(host: str) -> None:
-    check_exposure(read_settings(host=host))
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "example.org", ""])
-def test_off_loopback_keys_are_required(host: str, tmp_path: Path) -> None:
-    with pytest.raises(Incorrect, match="other machines"):
-        check_exposure(read_settings(host=host))
-    check_exposure(read_settings(host=host, keys_file=tmp_path / "keys"))
