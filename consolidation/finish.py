@@ -91,6 +91,7 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
         erasures=tuple(draft.erasures),
         entities=created,
         episodes=tuple(lookup.new_episodes.values()),
+        verbatims=(),
         claims=tuple(claim for _, claim in draft.claims.values()),
         endings=tuple(_endings(context, draft)),
         closed=tuple(outcome.current[run] for outcome in outcomes.values() for run in outcome.change.closed),

@@ -234,8 +234,8 @@ def _replay(answered: Answered, request: bytes, key: str) -> Written:
 def _schema_change(context: Context) -> ChangeSet:
     return ChangeSet(
         position=context.position, recorded_at=context.now, kind=Kind.SCHEMA, principal=context.principal,
-        operations=(), schema=context.schema, erasures=(), entities=(), episodes=(), claims=(), endings=(),
-        closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
+        operations=(), schema=context.schema, erasures=(), entities=(), episodes=(), verbatims=(), claims=(),
+        endings=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
     )  # fmt: skip
 
 

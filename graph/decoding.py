@@ -8,15 +8,33 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from graph.journal_rows import read_verbatim
 from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle, Source, Told
 from ontology.entries import End, Entry, Start, Stated
+from ontology.episodes import Kept, RecordedEpisode
 from ontology.errors import NotFound
 from ontology.events import Event, Kind, Payload, SlotHead
 from ontology.facts import Fact, FactVersion, Slot, Support, Version
-from ontology.ids import ClaimId, EntityId, EpisodeId, Ledger, Place, claim_id, entity_id, fact_id, locate
+from ontology.ids import (
+    ENTITY,
+    EPISODE,
+    ClaimId,
+    EpisodeId,
+    Ledger,
+    Owner,
+    Place,
+    claim_id,
+    entity_id,
+    episode_id,
+    fact_id,
+    is_recorded,
+    locate,
+    operation_id,
+)
 from ontology.instants import OPEN_END, OPEN_START, Instant, Semantics
 from ontology.line import Extent
-from ontology.scope import Namespace, Scope
+from ontology.operations import Backlog, Operation, State
+from ontology.scope import Namespace, Purpose, Scope, Tenant
 from ontology.values import Value, ValueKey, ValueType
 
 Row = Sequence[Any]
@@ -43,6 +61,50 @@ def entity(ledger: Ledger, namespace: Namespace, row: Row) -> Entity:
 def episode(row: Row) -> Episode:
     """Of (id, source, observed_at, root)."""
     return Episode(id=EpisodeId(row[0]), source=Source(row[1]), observed_at=row[2], root=row[3])
+
+
+def kept(ledger: Ledger, tenant: Tenant, row: Row) -> Kept:
+    """Of (position, ordinal, content, namespace, purpose)."""
+    position, ordinal, content, namespace, purpose = row
+    scope = Scope(tenant=tenant, namespace=Namespace(namespace), purpose=Purpose(purpose))
+    return Kept(episode=episode_id(Place(ledger, position, ordinal)), scope=scope, content=bytes(content))
+
+
+def recorded_episode(scope: Scope, row: Row) -> RecordedEpisode:
+    """Of the four of an episode, recorded_at, principal, then the four of its payload; one that is gone has no body."""
+    read = episode(row[:4])
+    words = None if row[9] is None else read_verbatim(payload(read.id, row[6:10]), scope.tenant)
+    return RecordedEpisode(episode=read, scope=scope, recorded_at=row[4], principal=row[5], verbatim=words)
+
+
+def operation(row: Row) -> Operation:
+    """Of (tenant, ledger, namespace, purpose, position, ordinal, principal, state, attempts, next_at, reason, receipts,
+    queued_at, changed_at), and whatever follows."""
+    (tenant, ledger, namespace, purpose, position, ordinal, principal, state, attempts, next_at, reason, receipts,
+     queued_at, changed_at) = row[:14]  # fmt: skip
+    at = Place(ledger, position, ordinal)
+    return Operation(
+        id=operation_id(at),
+        episode=episode_id(at),
+        scope=Scope(tenant=tenant, namespace=namespace, purpose=purpose),
+        principal=principal,
+        state=State(state),
+        attempts=attempts,
+        next_at=next_at,
+        reason=reason,
+        receipts=None if receipts is None else bytes(receipts),
+        queued_at=queued_at,
+        changed_at=changed_at,
+    )
+
+
+def backlog(row: Row) -> Backlog:
+    """Of the fields of a backlog, in their order."""
+    queued, running, failed, overdue_since, retried, failed_at, reason, done_at = row
+    return Backlog(
+        queued=queued, running=running, failed=failed, overdue_since=overdue_since, retried=retried,
+        failed_at=failed_at, reason=reason, done_at=done_at,
+    )  # fmt: skip
 
 
 # ---- slots and what is believed in them
@@ -206,11 +268,26 @@ def event(ledger: Ledger, row: Row, named: Sequence[Row]) -> tuple[Event, tuple[
     return read, tuple(kept)
 
 
-def payload(subject: EntityId | None, row: Row) -> Payload:
+def payload(subject: Owner | None, row: Row) -> Payload:
     """Of (digest, restated digest, salt, body)."""
     digest, restated, salt, body = row
     return Payload(subject=subject, salt=bytes(salt), body=bytes(body), digest=bytes(restated or digest))
 
 
-def _subject(ledger: Ledger, position: int | None, ordinal: int | None) -> EntityId | None:
-    return None if position is None or ordinal is None else entity_id(Place(ledger, position, ordinal))
+def owner_place(owner: Owner, ledger: Ledger | None) -> tuple[int, int] | None:
+    """How whom a payload is about is kept in two integers; `None` for what is not of this ledger.
+
+    An episode has its ordinal below zero, since an entity of the same commit may have the same: -1 is that of 0.
+    """
+    if not is_recorded(owner):
+        return place(owner, ENTITY, ledger)
+    found = place(owner, EPISODE, ledger)
+    return None if found is None else (found[0], -1 - found[1])
+
+
+def _subject(ledger: Ledger, position: int | None, ordinal: int | None) -> Owner | None:
+    if position is None or ordinal is None:
+        return None
+    if ordinal < 0:
+        return episode_id(Place(ledger, position, -1 - ordinal))
+    return entity_id(Place(ledger, position, ordinal))

@@ -1,21 +1,20 @@
 """What the journal keeps of a commit, how a change set comes back from it, and whether the chain holds.
 
-Pure: nothing here reads a store. A change set is split into one payload per subject that it touches, and one
-without a subject for schemas and episodes; an event chains the digests of the payloads to the event before.
+Pure: nothing here reads a store. A change set is split into one payload per subject that it touches and per
+verbatim that it records, and one without a subject for schemas and episodes; an event chains the digests of the
+payloads to the event before.
 """
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-import orjson
-
-from graph.journal_rows import DECODE, ENCODE, Decoder, Encoder, Section, dump, seal
+from graph.journal_rows import DECODE, ENCODE, Decoder, Encoder, Section, dump, load, seal
 from graph.ports import Head
 from graph.restating import restate, without
 from ontology.errors import Fault, shown
 from ontology.events import ChangeSet, Commit, Event, Payload, Restated
-from ontology.ids import ClaimId, EntityId
+from ontology.ids import ClaimId, EntityId, Owner
 from ontology.scope import Tenant
 
 __all__ = ["NO_DIGEST", "commit", "decode", "event_digest", "restate", "verify_chain", "without"]
@@ -67,7 +66,7 @@ def decode(event: Event, payloads: Iterable[Payload], *, tenant: Tenant | None =
     by_subject = {payload.subject: payload for payload in payloads}
     ordered = [by_subject[subject] for subject, _ in event.digests if subject in by_subject]
     try:
-        parts = [Decoder(orjson.loads(p.body), p.subject, at, tenant) for p in ordered]
+        parts = [Decoder(load(p), p.subject, at, tenant) for p in ordered]
         found = {section: _gather(parts, section) for section in Section}
     except (ValueError, TypeError, IndexError) as exc:
         raise Fault(f"the payloads of the event at position {event.position} cannot be read") from exc
@@ -81,6 +80,7 @@ def decode(event: Event, payloads: Iterable[Payload], *, tenant: Tenant | None =
         erasures=found[Section.ERASURES],
         entities=found[Section.ENTITIES],
         episodes=found[Section.EPISODES],
+        verbatims=found[Section.VERBATIMS],
         claims=found[Section.CLAIMS],
         endings=found[Section.ENDINGS],
         closed=found[Section.CLOSED],
@@ -120,8 +120,8 @@ def verify_chain(
     restated it.
     """
     problems: list[tuple[int, str]] = []
-    odd: dict[tuple[int, EntityId | None], bytes | None] = {}
-    newest: dict[tuple[int, EntityId | None], bytes] = {}
+    odd: dict[tuple[int, Owner | None], bytes | None] = {}
+    newest: dict[tuple[int, Owner | None], bytes] = {}
     position, previous = since
     for event, payloads in events:
         problems += [(event.position, problem) for problem in _broken_links(event, position, previous)]
@@ -151,8 +151,8 @@ def _broken_links(event: Event, position: int, previous: bytes) -> Iterator[str]
 
 
 def _odd_payloads(
-    odd: Mapping[tuple[int, EntityId | None], bytes | None],
-    newest: Mapping[tuple[int, EntityId | None], bytes],
+    odd: Mapping[tuple[int, Owner | None], bytes | None],
+    newest: Mapping[tuple[int, Owner | None], bytes],
     *,
     complete: bool,
 ) -> Iterator[tuple[int, str]]:
@@ -168,7 +168,7 @@ def _odd_payloads(
         yield position, f"{_named(position, subject)} was to be destroyed and is still there"
 
 
-def _named(position: int, subject: EntityId | None) -> str:
+def _named(position: int, subject: Owner | None) -> str:
     about = "without a subject" if subject is None else f"about {subject}"
     return f"the payload {about} at position {position}"
 
@@ -182,7 +182,7 @@ def _sealed(event: Event) -> Event:
 
 def _sections(
     changes: ChangeSet, owners: Mapping[ClaimId, EntityId]
-) -> Iterator[tuple[Section, Sequence[object], list[EntityId | None]]]:
+) -> Iterator[tuple[Section, Sequence[object], list[Owner | None]]]:
     """Each section that has rows, with the subject of each row. Versions precede what names values by key only."""
     if changes.operations:
         yield Section.OPERATIONS, changes.operations, [each.subject for each in changes.operations]
@@ -194,6 +194,8 @@ def _sections(
         yield Section.ENTITIES, changes.entities, [each.id for each in changes.entities]
     if changes.episodes:
         yield Section.EPISODES, changes.episodes, [None] * len(changes.episodes)
+    if changes.verbatims:
+        yield Section.VERBATIMS, changes.verbatims, [each.kept.episode for each in changes.verbatims]
     if changes.endings:
         yield Section.ENDINGS, changes.endings, _of_endings(changes, owners)
     for section, rows in (
@@ -209,13 +211,13 @@ def _sections(
             yield section, rows, [row.slot.subject for row in rows]
 
 
-def _of_endings(changes: ChangeSet, owners: Mapping[ClaimId, EntityId]) -> list[EntityId | None]:
+def _of_endings(changes: ChangeSet, owners: Mapping[ClaimId, EntityId]) -> list[Owner | None]:
     known = {claim.id: claim.slot.subject for claim in changes.claims}
     known |= {shown.claim: shown.slot.subject for shown in (*changes.hidden, *changes.shown)}
     known |= owners
     touched = {head.slot.subject for head in changes.slots}
     alone = next(iter(touched)) if len(touched) == 1 else None
-    subjects: list[EntityId | None] = []
+    subjects: list[Owner | None] = []
     for ending in changes.endings:
         subject = known.get(ending.claim, alone)
         if subject is None:
@@ -226,8 +228,8 @@ def _of_endings(changes: ChangeSet, owners: Mapping[ClaimId, EntityId]) -> list[
 
 def _split(changes: ChangeSet, owners: Mapping[ClaimId, EntityId]) -> Iterator[tuple[Encoder, bytes]]:
     """The part of each subject, with its body."""
-    parts: dict[EntityId | None, Encoder] = {}
-    mixed: dict[Section, list[EntityId | None]] = {}
+    parts: dict[Owner | None, Encoder] = {}
+    mixed: dict[Section, list[Owner | None]] = {}
     for section, rows, subjects in _sections(changes, owners):
         encode = ENCODE[section]
         for subject, row in zip(subjects, rows, strict=True):
@@ -243,11 +245,11 @@ def _split(changes: ChangeSet, owners: Mapping[ClaimId, EntityId]) -> Iterator[t
 
 
 def _places(
-    order: list[EntityId | None], sections: Mapping[Section, list[EntityId | None]]
-) -> dict[EntityId | None, list[list[int] | None]]:
+    order: list[Owner | None], sections: Mapping[Section, list[Owner | None]]
+) -> dict[Owner | None, list[list[int] | None]]:
     """Where each row of a subject stands in its section, for the sections that do not go by subject."""
     rank = {subject: number for number, subject in enumerate(order)}
-    found: dict[EntityId | None, list[list[int] | None]] = {}
+    found: dict[Owner | None, list[list[int] | None]] = {}
     for section, subjects in sections.items():
         ranks = [rank[subject] for subject in subjects]
         if all(map(int.__le__, ranks, ranks[1:])):

@@ -14,11 +14,13 @@ from typing import Any, Final
 
 import orjson
 
+from graph.journal_words import read_words, words_row
 from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle
 from ontology.entries import End, Entry, Start, Stated
+from ontology.episodes import Verbatim
 from ontology.events import Erasure, Operation, Payload, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support, Version
-from ontology.ids import EntityId
+from ontology.ids import EpisodeId, Owner
 from ontology.instants import OPEN_END, Instant, Semantics
 from ontology.schema import Schema
 from ontology.schema_document import schema_document, schema_from_document
@@ -50,6 +52,7 @@ class Section(enum.IntEnum):
     SHOWN = 10
     SUPPORT = 11
     SLOTS = 12
+    VERBATIMS = 13
 
 
 SLOT_FIELD: Final = {
@@ -64,7 +67,21 @@ def dump(framed: object) -> bytes:
     return orjson.dumps(framed, option=orjson.OPT_SORT_KEYS)
 
 
-def seal(subject: EntityId | None, salt: bytes, body: bytes) -> Payload:
+def load(payload: Payload) -> Row:
+    """The body of a payload; sections that were added to the format after it was written are empty.
+
+    Raises `ValueError` for what is no body.
+    """
+    body: Row = orjson.loads(payload.body)
+    if not isinstance(body, list) or len(body) != 5:
+        raise ValueError("no body of a payload")
+    body[3] += [[] for _ in range(len(Section) - len(body[3]))]
+    if body[4] is not None:
+        body[4] += [None] * (len(Section) - len(body[4]))
+    return body
+
+
+def seal(subject: Owner | None, salt: bytes, body: bytes) -> Payload:
     """The payload with its digest, which covers `salt` too."""
     return Payload(subject=subject, salt=salt, body=body, digest=hashlib.sha256(salt + body).digest())
 
@@ -74,9 +91,9 @@ class Encoder:
 
     __slots__ = ("_by_key", "_position", "_principal", "_recorded_at", "_slots", "_values", "sections", "subject")
 
-    def __init__(self, subject: EntityId | None, position: int, recorded_at: Instant, principal: str) -> None:
+    def __init__(self, subject: Owner | None, position: int, recorded_at: Instant, principal: str) -> None:
         self.subject = subject
-        self.sections: list[list[Written]] = [[], [], [], [], [], [], [], [], [], [], [], [], []]
+        self.sections: list[list[Written]] = [[] for _ in Section]
         self._position = position
         self._recorded_at = recorded_at
         self._principal = principal
@@ -104,6 +121,9 @@ class Encoder:
 
     def episode(self, episode: Episode) -> Written:
         return (episode.id, episode.source, episode.observed_at, episode.root)
+
+    def verbatim(self, verbatim: Verbatim) -> Written:
+        return words_row(verbatim)
 
     def claim(self, claim: Claim) -> Written:
         entry, stated, source = claim.entry, claim.stated, claim.source
@@ -205,7 +225,7 @@ class Encoder:
 class Decoder:
     """What the rows of one payload say; `tenant` stands in for the one in which they were written."""
 
-    def __init__(self, body: Row, subject: EntityId | None, event: tuple[int, Instant, str], tenant: Tenant | None):
+    def __init__(self, body: Row, subject: Owner | None, event: tuple[int, Instant, str], tenant: Tenant | None):
         _, slots, values, self.sections, self.places = body
         self._subject: Any = subject
         self._tenant = tenant
@@ -237,6 +257,9 @@ class Decoder:
     def episode(self, row: Row) -> Episode:
         identifier, source, observed_at, root = row
         return Episode(id=identifier, source=source, observed_at=observed_at, root=root)
+
+    def verbatim(self, row: Row) -> Verbatim:
+        return read_words(row, self._subject, self._tenant)
 
     def claim(self, row: Row) -> Claim:
         (
@@ -351,6 +374,12 @@ class Decoder:
         return None if kind is None else Value(type=ValueType(kind), text=text, qualifier=qualifier)
 
 
+def read_verbatim(payload: Payload, tenant: Tenant) -> Verbatim | None:
+    """The words in the payload of a recorded episode; `None` where they are not in it any more."""
+    rows = load(payload)[3][Section.VERBATIMS]
+    return read_words(rows[0], EpisodeId(payload.subject or ""), tenant) if rows else None
+
+
 ENCODE: Final[dict[Section, Callable[[Encoder, Any], Written]]] = {
     Section.OPERATIONS: Encoder.operation,
     Section.SCHEMAS: Encoder.schema,
@@ -365,6 +394,7 @@ ENCODE: Final[dict[Section, Callable[[Encoder, Any], Written]]] = {
     Section.SHOWN: Encoder.shown,
     Section.SUPPORT: Encoder.support,
     Section.SLOTS: Encoder.slot,
+    Section.VERBATIMS: Encoder.verbatim,
 }
 
 DECODE: Final[dict[Section, Callable[[Decoder, Row], Any]]] = {
@@ -381,4 +411,5 @@ DECODE: Final[dict[Section, Callable[[Decoder, Row], Any]]] = {
     Section.SHOWN: Decoder.shown,
     Section.SUPPORT: Decoder.support,
     Section.SLOTS: Decoder.slot,
+    Section.VERBATIMS: Decoder.verbatim,
 }

@@ -16,18 +16,19 @@ from graph import decoding
 from graph.decoding import Row
 from graph.ports import MemoryStore
 from ontology.claims import Claim, Ending, Entity, Episode
+from ontology.episodes import Kept
 from ontology.facts import FactVersion, Slot, Support
-from ontology.ids import CLAIM, ENTITY, EntityId, Ledger, locate
+from ontology.ids import CLAIM, ENTITY, EPISODE, EntityId, Ledger, locate
 from ontology.instants import OPEN_END
 from ontology.schema import Schema
 from ontology.schema_document import schema_document, schema_from_document
 from ontology.scope import Namespace, Purpose, Scope, Tenant
 from ontology.values import ValueType
 
-KINDS: Final = ("schema", "entity", "episode", "claim", "ending", "version", "support")
+KINDS: Final = ("schema", "entity", "episode", "kept", "claim", "ending", "version", "support")
 """In the order in which a store gives them."""
 
-LedgerItem = Schema | Entity | Episode | Claim | Ending | FactVersion | Support
+LedgerItem = Schema | Entity | Episode | Kept | Claim | Ending | FactVersion | Support
 
 _SLOT: Final = {"claim": 1, "version": 1, "support": 0}
 """Where a row has its slot: (namespace, purpose, subject, predicate, language)."""
@@ -63,6 +64,7 @@ def read_ledger(
         "schema": lambda row: schema_from_document(json.loads(row[0])),
         "entity": lambda row: decoding.entity(ledger, Namespace(row[0]), row[1:]),
         "episode": decoding.episode,
+        "kept": lambda row: decoding.kept(ledger, tenant, row),
         "claim": lambda row: decoding.told(ledger, scope(*row[-2:]), row).claim,
         "ending": lambda row: decoding.told(ledger, scope(*row[-2:]), row).ending,
         "version": lambda row: decoding.version(ledger, slot(row, 11), row[:11]),
@@ -84,6 +86,8 @@ def ledger_order(item: LedgerItem) -> tuple[Any, ...]:
             return _place(item.id, ENTITY)
         case Episode():
             return (item.id,)
+        case Kept():
+            return _place(item.episode, EPISODE)
         case Claim():
             return item.entry.position, item.entry.ordinal
         case Ending():
@@ -192,16 +196,18 @@ def _row(item: LedgerItem) -> tuple[int, tuple[object, ...]]:
             return 1, (item.id, item.namespace, item.key)
         case Episode():
             return 2, (item.id, item.source, item.observed_at, item.root)
+        case Kept(scope=scope):
+            return 3, (item.episode, scope.namespace, scope.purpose, item.content)
         case Claim():
-            return 3, _claim_row(item)
+            return 4, _claim_row(item)
         case Ending():
             state, reason = item.state.value, item.reason
-            return 4, (item.claim, state, reason, item.position, item.recorded_at, item.successor)
+            return 5, (item.claim, state, reason, item.position, item.recorded_at, item.successor)
         case FactVersion():
-            return 5, _version_row(item)
+            return 6, _version_row(item)
         case Support(slot=slot):
             counts = item.sources, item.occurrences, float(item.doubt)
-            return 6, (*_slot_values(slot), bytes(item.value_key), item.recorded_from, *counts)
+            return 7, (*_slot_values(slot), bytes(item.value_key), item.recorded_from, *counts)
         case _:
             assert_never(item)
 

@@ -16,14 +16,17 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from graph.access import AccessStore, AccessTransaction
+from graph.queue import Queue
 from ontology.claims import Entity, Episode, Source, Told
 from ontology.entries import Entry
+from ontology.episodes import RecordedEpisode
 from ontology.events import Commit, Event, Payload, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support
-from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Ledger
+from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Ledger, Owner
 from ontology.instants import Instant
 from ontology.intervals import Interval
 from ontology.line import Extent
+from ontology.operations import Job
 from ontology.schema import Schema
 from ontology.scope import Scope, Tenant
 from ontology.values import ValueKey
@@ -199,6 +202,10 @@ class Reader(Protocol):
         """The same for a source."""
         ...
 
+    def recorded_episode(self, id: EpisodeId) -> RecordedEpisode:
+        """An episode whose verbatim is kept, or was. Raises `NotFound`, also for one that was only cited."""
+        ...
+
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]: ...
 
     def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]: ...
@@ -243,8 +250,16 @@ class Transaction(Reader, AccessTransaction, Protocol):
 
     def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]: ...
 
-    def payloads_about(self, subject: EntityId) -> list[tuple[int, Payload]]:
-        """Every payload about a subject that still exists, with its position, in order."""
+    def recorded_as(self, contents: Sequence[bytes]) -> dict[bytes, EpisodeId]:
+        """The recorded episodes of this scope that have one of these contents."""
+        ...
+
+    def enqueue(self, jobs: Sequence[Job], now: Instant) -> None:
+        """Queue the reading of episodes that this transaction recorded, each with a place in its session."""
+        ...
+
+    def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
+        """Every payload about a subject or a recorded episode that still exists, with its position, in order."""
         ...
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
@@ -311,6 +326,9 @@ class MemoryStore(Protocol):
         """
         ...
 
+    @property
+    def queue(self) -> Queue: ...
+
     def tenants(self) -> list[Tenant]: ...
 
     def scopes(self, tenant: Tenant) -> list[Scope]:
@@ -319,7 +337,7 @@ class MemoryStore(Protocol):
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         """Every row of a tenant's ledger as (kind, plain values), in a total order that all stores share: what
-        `ledger_hash` hashes. Kinds: schema, entity, episode, claim, ending, version, support."""
+        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, ending, version, support."""
         ...
 
     def check(self, now: Instant) -> list[Finding]:

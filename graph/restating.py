@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-import orjson
-
-from graph.journal_rows import SLOT_FIELD, Row, Section, dump, seal
+from graph.journal_rows import SLOT_FIELD, Row, Section, dump, load, seal
 from ontology.events import Erasure, Payload, Restated
 from ontology.ids import ClaimId
 
@@ -39,7 +37,7 @@ def without(
     mine = _about(payload, erasures)
     if not mine:
         return None
-    body: Row = orjson.loads(payload.body)
+    body = load(payload)
     left = _Remains(body, mine, frozenset(claims)).body()
     if left == body:
         return None
@@ -71,7 +69,7 @@ def _about(payload: Payload, erasures: Collection[Erasure]) -> list[Erasure]:
 def _erased_claims(payload: Payload, erasures: Sequence[Erasure]) -> list[ClaimId]:
     if not erasures:
         return []
-    body: Row = orjson.loads(payload.body)
+    body = load(payload)
     remains = _Remains(body, erasures, frozenset())
     return [row[0] for row in body[3][Section.CLAIMS] if not remains.stays(Section.CLAIMS, row)]
 

@@ -15,7 +15,7 @@ from graph.journal_lines import Chained, JournalLines, event_line, header_line, 
 from graph.ports import Head, MemoryStore, Reader
 from ontology.errors import Conflict, Fault, Incorrect, Unsupported, shown
 from ontology.events import Commit, Event
-from ontology.ids import EntityId, Ledger
+from ontology.ids import Ledger, Owner
 from ontology.instants import Instant, format_instant
 from ontology.scope import Tenant, scope_of
 
@@ -95,7 +95,7 @@ def import_events(
     with store.read(scope_of(tenant)) as reader:
         start = reader.head
         checked = JournalLines(lines())
-        restated: dict[tuple[int, EntityId | None], bytes] = {}
+        restated: dict[tuple[int, Owner | None], bytes] = {}
         events = _checked(checked.events(), now, start.position, restated)
         problems = verify_chain(events, complete=True, since=(checked.after, checked.previous))
         if problems:
@@ -173,7 +173,7 @@ def _commit(chained: Chained, tenant: Tenant) -> Commit:
 
 
 def _checked(
-    events: Iterable[Chained], now: Instant, start: int, restated: dict[tuple[int, EntityId | None], bytes]
+    events: Iterable[Chained], now: Instant, start: int, restated: dict[tuple[int, Owner | None], bytes]
 ) -> Iterator[Chained]:
     """The events, their recorded times checked (rule 13); notes what new ones restate of those up to `start`."""
     last: Event | None = None
@@ -203,7 +203,7 @@ def _check_continues(reader: Reader, journal: JournalLines, *, resume: bool) -> 
         raise Conflict(f"the journal goes on from position {journal.after}, which the tenant {tenant} does not have")
 
 
-def _check_restated(reader: Reader, restated: dict[tuple[int, EntityId | None], bytes]) -> None:
+def _check_restated(reader: Reader, restated: dict[tuple[int, Owner | None], bytes]) -> None:
     """Whether the tenant holds in their newest form the payloads that the events to come restate."""
     for (position, subject), digest in restated.items():
         _, payloads = reader.events(after=position - 1, limit=1)[0]

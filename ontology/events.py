@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ontology.claims import Claim, Ending, Entity, Episode
+from ontology.episodes import Verbatim
 from ontology.errors import JSON
 from ontology.facts import FactVersion, Slot, Support, Version
-from ontology.ids import ClaimId, EntityId
+from ontology.ids import ClaimId, EntityId, Owner
 from ontology.instants import Instant
 from ontology.schema import Schema
 from ontology.scope import Scope
@@ -107,6 +108,7 @@ class ChangeSet:
     erasures: tuple[Erasure, ...]
     entities: tuple[Entity, ...]
     episodes: tuple[Episode, ...]
+    verbatims: tuple[Verbatim, ...]
     claims: tuple[Claim, ...]
     endings: tuple[Ending, ...]
     closed: tuple[FactVersion, ...]
@@ -120,10 +122,10 @@ class ChangeSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """What an event holds about one subject."""
+    """What an event holds about one subject, or one recorded episode."""
 
-    subject: EntityId | None
-    """`None` for what concerns no subject: schemas, episodes."""
+    subject: Owner | None
+    """`None` for what concerns neither: schemas, that there are episodes."""
     salt: bytes
     body: bytes
     """The part of the change set, in the journal's encoding."""
@@ -148,9 +150,9 @@ class Event:
     recorded_at: Instant
     kind: Kind
     principal: str
-    digests: tuple[tuple[EntityId | None, bytes], ...]
+    digests: tuple[tuple[Owner | None, bytes], ...]
     """The digest of each payload, in the order of the subjects."""
-    restated: tuple[tuple[int, EntityId | None, bytes], ...]
+    restated: tuple[tuple[int, Owner | None, bytes], ...]
     """For an erasure: (position, subject, new digest) of each payload that it destroyed and restated."""
     previous: bytes
     digest: bytes

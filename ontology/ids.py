@@ -6,7 +6,7 @@ nothing to another; `locate` gives the place back to a store, which keeps intege
 
 import re
 from dataclasses import dataclass
-from typing import Final, NewType
+from typing import Final, NewType, TypeAlias
 
 from ontology.errors import NotFound, shown
 
@@ -16,13 +16,20 @@ EntityId = NewType("EntityId", str)
 ClaimId = NewType("ClaimId", str)
 FactId = NewType("FactId", str)
 EpisodeId = NewType("EpisodeId", str)
-"""An episode's id is its caller's: it names evidence that lives elsewhere."""
+"""Of a recorded episode; else the id is its caller's, and names evidence that lives elsewhere."""
+OperationId = NewType("OperationId", str)
+"""Of the reading of a recorded episode: the id of the episode with another prefix."""
+Owner: TypeAlias = EntityId | EpisodeId
+"""Whom a payload of the journal is about: a subject, or a recorded episode."""
 
 ENTITY: Final = "ent"
 CLAIM: Final = "clm"
 FACT: Final = "fct"
+EPISODE: Final = "epi"
+OPERATION: Final = "opr"
 
-_ID: Final = re.compile(r"(ent|clm|fct)_([a-z2-7]{8})_(\d{1,18})_(\d{1,9})", re.ASCII)
+_KINDS: Final = {ENTITY: "entity", CLAIM: "claim", FACT: "fact", EPISODE: "episode", OPERATION: "operation"}
+_ID: Final = re.compile(r"(ent|clm|fct|epi|opr)_([a-z2-7]{8})_(\d{1,18})_(\d{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +53,23 @@ def fact_id(place: Place) -> FactId:
     return FactId(f"{FACT}_{place.ledger}_{place.position}_{place.ordinal}")
 
 
+def episode_id(place: Place) -> EpisodeId:
+    return EpisodeId(f"{EPISODE}_{place.ledger}_{place.position}_{place.ordinal}")
+
+
+def operation_id(place: Place) -> OperationId:
+    return OperationId(f"{OPERATION}_{place.ledger}_{place.position}_{place.ordinal}")
+
+
+def is_recorded(id: str) -> bool:
+    """Whether an id is that of a recorded episode, and none that a caller made up."""
+    match = _ID.fullmatch(id)
+    return match is not None and match[1] == EPISODE
+
+
 def locate(identifier: str, prefix: str) -> Place:
     """The place that an id of the kind `prefix` names. Raises `NotFound` for what is no such id."""
     match = _ID.fullmatch(identifier)
     if match is None or match[1] != prefix:
-        kind = {ENTITY: "entity", CLAIM: "claim", FACT: "fact"}[prefix]
-        raise NotFound(f"no {kind} {shown(identifier)}; its id looks like '{prefix}_abcdefgh_12_0'")
+        raise NotFound(f"no {_KINDS[prefix]} {shown(identifier)}; its id looks like '{prefix}_abcdefgh_12_0'")
     return Place(Ledger(match[2]), int(match[3]), int(match[4]))

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from graph.access import AccessStore, no_key, prefix_taken
 from graph.journal import NO_DIGEST
+from graph.journal_rows import read_verbatim
 from graph.ledger import KINDS, LedgerItem, ledger_order, ledger_row
 from graph.ports import (
     Answered,
@@ -27,19 +28,24 @@ from graph.ports import (
     Window,
 )
 from graph.ports import Reader as ReaderPort
+from graph.queue import Queue
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import Claim, Ending, Entity, Episode, Source, Told
 from ontology.entries import Entry
+from ontology.episodes import RecordedEpisode, Verbatim
 from ontology.errors import Busy, NotFound, shown
 from ontology.events import Commit, Erasure, Event, Payload, Shown, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support, edges
-from ontology.ids import CLAIM, ENTITY, FACT, ClaimId, EntityId, EpisodeId, FactId, Ledger, locate
+from ontology.ids import CLAIM, ENTITY, EPISODE, FACT, ClaimId, EntityId, EpisodeId, FactId, Ledger, Owner, locate
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
 from ontology.line import Extent
+from ontology.operations import Job
 from ontology.schema import Schema
-from ontology.scope import Scope, Tenant
+from ontology.scope import DEFAULT_NAMESPACE, DEFAULT_PURPOSE, Scope, Tenant
 from ontology.values import ValueKey, ValueType
+from tests import naive_queue
+from tests.naive_queue import NaiveQueue, Operations
 
 Row = TypeVar("Row")
 
@@ -63,6 +69,8 @@ class Tables:
     schemas: list[Schema] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
     episodes: list[Episode] = field(default_factory=list)
+    verbatims: list[Verbatim] = field(default_factory=list)
+    operations: Operations = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
     versions: list[FactVersion] = field(default_factory=list)
@@ -82,6 +90,8 @@ class Tables:
             schemas=self.schemas.copy(),
             entities=self.entities.copy(),
             episodes=self.episodes.copy(),
+            verbatims=self.verbatims.copy(),
+            operations=self.operations.copy(),
             claims=self.claims.copy(),
             endings=self.endings.copy(),
             versions=self.versions.copy(),
@@ -105,6 +115,7 @@ class Tables:
         self.erasures += 1 if changes.erasures else 0
         self.entities += changes.entities
         self.episodes += changes.episodes
+        self.verbatims += changes.verbatims
         self.claims += changes.claims
         self.endings += changes.endings
         closed = {version.id for version in changes.closed}
@@ -314,6 +325,19 @@ class NaiveReader:
     def claims_of_source(self, source: Source) -> list[Told]:
         return [self._told(c) for c in _by_place(self._standing()) if c.source == source]
 
+    def recorded_episode(self, id: EpisodeId) -> RecordedEpisode:
+        tables = self._tables
+        for verbatim in tables.verbatims:
+            if (verbatim.kept.episode, verbatim.kept.scope) == (id, self._scope):
+                episode = next(each for each in tables.episodes if each.id == id)
+                event = tables.events[locate(id, EPISODE).position - 1]
+                payload = next((payload for _, payload in tables.payloads if payload.subject == id), None)
+                return RecordedEpisode(
+                    episode=episode, scope=self._scope, recorded_at=event.recorded_at, principal=event.principal,
+                    verbatim=None if payload is None else read_verbatim(payload, self._scope.tenant),
+                )  # fmt: skip
+        raise NotFound(f"no recorded episode {shown(id)} here")
+
     # ---- slots, events, idempotency keys
 
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
@@ -461,7 +485,14 @@ class NaiveTransaction(NaiveReader):
     def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]:
         return {episode.id: episode for episode in self._tables.episodes if episode.id in ids}
 
-    def payloads_about(self, subject: EntityId) -> list[tuple[int, Payload]]:
+    def recorded_as(self, contents: Sequence[bytes]) -> dict[bytes, EpisodeId]:
+        kept = [v.kept for v in self._tables.verbatims if v.kept.scope == self._scope and v.kept.content in contents]
+        return {each.content: each.episode for each in kept}
+
+    def enqueue(self, jobs: Sequence[Job], now: Instant) -> None:
+        naive_queue.enqueue(self._tables.operations, jobs, now)
+
+    def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
         found = [(position, payload) for position, payload in self._tables.payloads if payload.subject == subject]
         return sorted(found, key=lambda row: row[0])
 
@@ -494,6 +525,10 @@ class NaiveTransaction(NaiveReader):
 
     def own(self, ownership: Ownership) -> None:
         self._tables.owners[ownership.namespace] = ownership
+
+    @property
+    def operations(self) -> Operations:
+        return self._tables.operations
 
     def _for(self, slot: Slot, value: ValueKey) -> list[Claim]:
         """The standing claims of a value."""
@@ -540,6 +575,19 @@ class NaiveStore:
         finally:
             lock.release()
 
+    @property
+    def queue(self) -> Queue:
+        def reading(tenant: Tenant) -> Operations:
+            return (self._tables.get(tenant) or Tables()).operations
+
+        @contextmanager
+        def changing(tenant: Tenant) -> Iterator[Operations]:
+            with self.write(Scope(tenant=tenant, namespace=DEFAULT_NAMESPACE, purpose=DEFAULT_PURPOSE)) as tx:
+                assert isinstance(tx, NaiveTransaction)
+                yield tx.operations
+
+        return NaiveQueue(self.tenants, reading, changing)
+
     def tenants(self) -> list[Tenant]:
         return sorted(tenant for tenant, tables in self._tables.items() if tables.events)
 
@@ -550,8 +598,8 @@ class NaiveStore:
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         tables = self._tables.get(tenant) or Tables()
         kinds: tuple[Sequence[LedgerItem], ...] = (
-            tables.schemas, tables.entities, tables.episodes, tables.claims, tables.endings, tables.versions,
-            tables.support,
+            tables.schemas, tables.entities, tables.episodes, [verbatim.kept for verbatim in tables.verbatims],
+            tables.claims, tables.endings, tables.versions, tables.support,
         )  # fmt: skip
         for kind, items in zip(KINDS, kinds, strict=True):
             yield from ((kind, ledger_row(kind, item)) for item in sorted(items, key=ledger_order))

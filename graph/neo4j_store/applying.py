@@ -51,6 +51,9 @@ class Applying:
             counts = self._run("apply", {**turn, "parts": [chunk[name] for name in _PARTS]})[0]
             for name, count in zip(_PARTS, counts, strict=True):
                 _check(name, count, len(chunk[name]))
+        for start in range(0, len(changes.verbatims), _ROWS_AT_ONCE):
+            kept = [self._rows.kept(verbatim) for verbatim in changes.verbatims[start : start + _ROWS_AT_ONCE]]
+            _check("verbatims", self._run("put_kept", {"rows": kept})[0][0], len(kept))
         self._put_successors(commit)
         self._restate(commit.restated)
         return after
@@ -140,7 +143,7 @@ class Applying:
         rows = [
             [
                 each.position,
-                "" if each.payload.subject is None else self._rows.place(each.payload.subject, ENTITY),
+                "" if each.payload.subject is None else self._rows.owner(each.payload.subject),
                 each.payload.digest,
                 each.payload.salt,
                 each.payload.body,

@@ -254,4 +254,8 @@ def _away(message: str, remedy: str) -> Unavailable:
     return Unavailable(message, remedy=remedy, retry_after=RETRY_AFTER_SECONDS)
 
 
-QUERIES: Final = named_queries("graph.neo4j_store", "queries.cypher", "//")
+_PACKAGE: Final = "graph.neo4j_store"
+QUERIES: Final = {
+    **named_queries(_PACKAGE, "queries.cypher", "//"),
+    **named_queries(_PACKAGE, "episodes.cypher", "//"),
+}

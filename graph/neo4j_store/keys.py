@@ -55,6 +55,16 @@ def cited_key(said: str, episode: EpisodeId) -> str:
     return _hash("cited", said, episode)
 
 
+def content_key(scope: Scope, content: bytes) -> str:
+    """Of the recorded episodes of a scope that have this content."""
+    return _hash("content", scope.tenant, scope.namespace, scope.purpose, content.hex())
+
+
+def lane_key(tenant: Tenant, lane: str) -> str:
+    """Of operations that wait for each other."""
+    return _hash("lane", tenant, lane)
+
+
 def answer_key(tenant: Tenant, principal: str, key: str) -> str:
     return _hash("answer", tenant, principal, key)
 

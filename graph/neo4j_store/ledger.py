@@ -26,6 +26,7 @@ def ledger_rows(database: Database, tenant: Tenant, head: Head) -> Iterator[tupl
         "schema": each("ledger_schemas"),
         "entity": each("ledger_entities"),
         "episode": each("ledger_episodes"),
+        "kept": each("ledger_kept"),
         "claim": told(OPEN_END),
         "ending": told(head.position),
         "version": ([*codec.version(row[:11], head.recorded_at), *row[11:]] for row in each("ledger_versions")),

@@ -5,7 +5,8 @@
 // language of its subject, its slot's `plain`, its support, `said`; where several are in question the caller sorts.
 // What reads by `recorded_to` gives the Clock as it stood after that: if it moved past `known_at`, ask as of then.
 // Where there is a choice of indexes a query names one: it keeps the plan that it had at first, made when there was
-// nothing to choose by.
+// nothing to choose by. `0 + x` keeps the bound of a page from being taken for the range of the seek, which is another.
+// What is not to be sought has a key that is null: a filter in front would come after the seek, to each of its rows.
 
 // name: head
 MATCH (c:Clock {tenant: $tenant})
@@ -96,9 +97,9 @@ CALL () {
   UNWIND $subjects AS subject MATCH (s:Slot) WHERE s.subject = subject RETURN s
 }
 CALL (s) {
-  WITH s WHERE s.functional
+  WITH CASE WHEN s.functional THEN s.slot END AS key
   MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_to, valid_from)
-  WHERE c.slot = s.slot AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $valid_at AND c.certain
+  WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $valid_at AND c.certain
   WITH c ORDER BY c.slot DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN collect(CASE WHEN c.valid_to > $valid_at THEN c.valid_from ELSE c.valid_to END)[0] AS low
 }
@@ -106,7 +107,7 @@ WITH s, coalesce(low, -4611686018427387904) AS low
 MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_to, valid_from)
 WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from <= $valid_at
   AND f.valid_to > $valid_at AND (f.certain OR NOT $certain)
-  AND (f.valid_from > $after[0] OR (f.valid_from = $after[0]
+  AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
     AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
 WITH s, f ORDER BY f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
 CALL (f) {
@@ -130,18 +131,18 @@ CALL () {
   UNWIND $subjects AS subject MATCH (s:Slot) WHERE s.subject = subject RETURN s
 }
 CALL (s) {
-  WITH s WHERE s.functional
+  WITH CASE WHEN s.functional THEN s.slot END AS key
   MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, valid_from, recorded_from)
-  WHERE c.slot = s.slot AND c.valid_from <= $valid_at AND c.recorded_from >= -4611686018427387904
+  WHERE c.slot = key AND c.valid_from <= $valid_at AND c.recorded_from >= -4611686018427387904
   WITH c ORDER BY c.slot DESC, c.valid_from DESC, c.recorded_from DESC LIMIT 24
   WITH c WHERE c.certain AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
   WITH c ORDER BY c.valid_from DESC, c.recorded_from DESC LIMIT 1
   RETURN collect([c.valid_from, c.valid_to])[0] AS near_valid
 }
 CALL (s, near_valid) {
-  WITH s WHERE s.functional AND near_valid IS NULL
+  WITH CASE WHEN s.functional AND near_valid IS NULL THEN s.slot END AS key
   MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_from, valid_from)
-  WHERE c.slot = s.slot AND c.recorded_from <= $known_at AND c.valid_from >= -4611686018427387904
+  WHERE c.slot = key AND c.recorded_from <= $known_at AND c.valid_from >= -4611686018427387904
   WITH c ORDER BY c.slot DESC, c.recorded_from DESC, c.valid_from DESC LIMIT 24
   WITH c WHERE c.certain AND c.recorded_to > $known_at AND c.valid_from <= $valid_at AND c.valid_to > $valid_at
   WITH c LIMIT 1
@@ -149,17 +150,17 @@ CALL (s, near_valid) {
 }
 WITH s, coalesce(near_valid, near_recorded) AS near
 CALL (s, near) {
-  WITH s WHERE s.functional AND near IS NULL AND $known_at < $valid_at
+  WITH CASE WHEN s.functional AND near IS NULL AND $known_at < $valid_at THEN s.slot END AS key
   MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_from, valid_from)
-  WHERE c.slot = s.slot AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
+  WHERE c.slot = key AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
     AND c.certain AND c.valid_from <= $valid_at AND c.valid_to > $valid_at
   WITH c ORDER BY c.slot DESC, c.recorded_from DESC, c.valid_from DESC LIMIT 1
   RETURN collect([c.valid_from, c.valid_to])[0] AS far_recorded
 }
 CALL (s, near) {
-  WITH s WHERE s.functional AND near IS NULL AND $known_at >= $valid_at
+  WITH CASE WHEN s.functional AND near IS NULL AND $known_at >= $valid_at THEN s.slot END AS key
   MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, valid_from, recorded_from)
-  WHERE c.slot = s.slot AND c.valid_from <= $valid_at AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
+  WHERE c.slot = key AND c.valid_from <= $valid_at AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
     AND c.certain
   WITH c ORDER BY c.slot DESC, c.valid_from DESC, c.recorded_from DESC LIMIT 1
   RETURN collect([c.valid_from, c.valid_to])[0] AS far_valid
@@ -172,7 +173,7 @@ WITH s,
 MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, valid_from, recorded_from)
 WHERE f.slot = s.slot AND f.valid_from >= low AND f.valid_from <= high AND f.valid_to > $valid_at
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
-  AND (f.valid_from > $after[0] OR (f.valid_from = $after[0]
+  AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
     AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
 WITH s, f ORDER BY f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
 CALL (f) {
@@ -225,9 +226,9 @@ CALL () {
   UNWIND $subjects AS subject MATCH (s:Slot) WHERE s.subject = subject RETURN s
 }
 CALL (s) {
-  WITH s WHERE s.functional
+  WITH CASE WHEN s.functional THEN s.slot END AS key
   MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_to, valid_from)
-  WHERE c.slot = s.slot AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $since AND c.certain
+  WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $since AND c.certain
   WITH c ORDER BY c.slot DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN collect(CASE WHEN c.valid_to > $since THEN c.valid_from ELSE c.valid_to END)[0] AS low
 }
@@ -236,7 +237,7 @@ CALL (s, low) {
   MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_to, valid_from)
   WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from < $until
     AND f.valid_to > $since AND (f.certain OR NOT $certain)
-    AND (f.valid_from > $after[0] OR (f.valid_from = $after[0]
+    AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
       AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
   RETURN f ORDER BY f.slot, f.recorded_to, f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
 }
@@ -259,9 +260,9 @@ CALL () {
   UNWIND $subjects AS subject MATCH (s:Slot) WHERE s.subject = subject RETURN s
 }
 CALL (s) {
-  WITH s WHERE s.functional
+  WITH CASE WHEN s.functional THEN s.slot END AS key
   MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_to, valid_from)
-  WHERE c.slot = s.slot AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $since AND c.certain
+  WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $since AND c.certain
   WITH c ORDER BY c.slot DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN collect(CASE WHEN c.valid_to > $since THEN c.valid_from ELSE c.valid_to END)[0] AS low
 }
@@ -270,7 +271,7 @@ CALL (s, low) {
   MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_to, valid_from)
   WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from <= $after[0]
     AND f.valid_from < $until AND f.valid_to > $since AND (f.certain OR NOT $certain)
-    AND (f.valid_from < $after[0] OR (f.valid_from = $after[0]
+    AND (0 + f.valid_from < $after[0] OR (f.valid_from = $after[0]
       AND (f.recorded_from < $after[1] OR (f.recorded_from = $after[1] AND f.ordinal < $after[2]))))
   RETURN f
   ORDER BY f.slot DESC, f.recorded_to DESC, f.valid_from DESC, f.recorded_from DESC, f.ordinal DESC LIMIT $limit
@@ -288,16 +289,26 @@ OPTIONAL MATCH (c:Clock {tenant: $tenant})
 RETURN rows, c.recorded_at
 
 // name: history_as_of
+// As `history_now`: what reaches in is found backwards from $since.
 CALL () {
   UNWIND $pairs AS pair MATCH (s:Slot) WHERE s.pair = pair RETURN s
   UNION
   UNWIND $subjects AS subject MATCH (s:Slot) WHERE s.subject = subject RETURN s
 }
 CALL (s) {
+  WITH CASE WHEN s.functional THEN s.slot END AS key
+  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, valid_from, recorded_from)
+  WHERE c.slot = key AND c.valid_from <= $since AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
+    AND c.certain
+  WITH c ORDER BY c.slot DESC, c.valid_from DESC, c.recorded_from DESC LIMIT 1
+  RETURN collect(CASE WHEN c.valid_to > $since THEN c.valid_from ELSE c.valid_to END)[0] AS low
+}
+WITH s, CASE WHEN low > $after[0] THEN low ELSE $after[0] END AS low
+CALL (s, low) {
   MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, valid_from, recorded_from)
-  WHERE f.slot = s.slot AND f.valid_from >= $after[0] AND f.valid_from < $until AND f.valid_to > $since
+  WHERE f.slot = s.slot AND f.valid_from >= low AND f.valid_from < $until AND f.valid_to > $since
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
-    AND (f.valid_from > $after[0] OR (f.valid_from = $after[0]
+    AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
       AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
   RETURN f ORDER BY f.slot, f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
 }
@@ -318,10 +329,20 @@ CALL () {
   UNWIND $subjects AS subject MATCH (s:Slot) WHERE s.subject = subject RETURN s
 }
 CALL (s) {
+  WITH CASE WHEN s.functional THEN s.slot END AS key
+  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, valid_from, recorded_from)
+  WHERE c.slot = key AND c.valid_from <= $since AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
+    AND c.certain
+  WITH c ORDER BY c.slot DESC, c.valid_from DESC, c.recorded_from DESC LIMIT 1
+  RETURN collect(CASE WHEN c.valid_to > $since THEN c.valid_from ELSE c.valid_to END)[0] AS low
+}
+WITH s, coalesce(low, -4611686018427387904) AS low
+CALL (s, low) {
   MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, valid_from, recorded_from)
-  WHERE f.slot = s.slot AND f.valid_from <= $after[0] AND f.valid_from < $until AND f.valid_to > $since
-    AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
-    AND (f.valid_from < $after[0] OR (f.valid_from = $after[0]
+  WHERE f.slot = s.slot AND f.valid_from >= low AND f.valid_from <= $after[0] AND f.valid_from < $until
+    AND f.valid_to > $since AND f.recorded_from <= $known_at AND f.recorded_to > $known_at
+    AND (f.certain OR NOT $certain)
+    AND (0 + f.valid_from < $after[0] OR (f.valid_from = $after[0]
       AND (f.recorded_from < $after[1] OR (f.recorded_from = $after[1] AND f.ordinal < $after[2]))))
   RETURN f ORDER BY f.slot DESC, f.valid_from DESC, f.recorded_from DESC, f.ordinal DESC LIMIT $limit
 }
@@ -345,7 +366,7 @@ CALL (s) {
   MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_from, valid_from)
   WHERE f.slot = s.slot AND f.recorded_from >= $after[0] AND f.recorded_from <= $known_at AND f.recorded_to > $known_at
     AND f.valid_from < $until AND f.valid_to > $since AND (f.certain OR NOT $certain)
-    AND (f.recorded_from > $after[0] OR (f.recorded_from = $after[0]
+    AND (0 + f.recorded_from > $after[0] OR (f.recorded_from = $after[0]
       AND (f.ordinal > $after[1] OR (f.ordinal = $after[1] AND f.valid_from > $after[2]))))
   RETURN f ORDER BY f.slot, f.recorded_from, f.ordinal, f.valid_from LIMIT $limit
 }
@@ -365,7 +386,7 @@ MATCH ()-[f:FACT]->() USING INDEX f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from >= $after[0] AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
-  AND (f.valid_from > $after[0] OR (f.valid_from = $after[0]
+  AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
     AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
 WITH f ORDER BY f.held, f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
 MATCH (s:Slot {slot: f.slot})
@@ -383,7 +404,7 @@ MATCH ()-[f:FACT]->() USING INDEX f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from <= $after[0] AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
-  AND (f.valid_from < $after[0] OR (f.valid_from = $after[0]
+  AND (0 + f.valid_from < $after[0] OR (f.valid_from = $after[0]
     AND (f.recorded_from < $after[1] OR (f.recorded_from = $after[1] AND f.ordinal < $after[2]))))
 WITH f ORDER BY f.held DESC, f.valid_from DESC, f.recorded_from DESC, f.ordinal DESC LIMIT $limit
 MATCH (s:Slot {slot: f.slot})
@@ -401,7 +422,7 @@ MATCH ()-[f:FACT]->() USING INDEX f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
-  AND (f.recorded_from > $after[0] OR (f.recorded_from = $after[0]
+  AND (0 + f.recorded_from > $after[0] OR (f.recorded_from = $after[0]
     AND (f.ordinal > $after[1] OR (f.ordinal = $after[1] AND f.valid_from > $after[2]))))
 WITH f ORDER BY f.recorded_from, f.ordinal, f.valid_from LIMIT $limit
 MATCH (s:Slot {slot: f.slot})
@@ -418,9 +439,9 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
 MATCH (s:Slot) USING INDEX s:Slot(scope, predicate, subject_position)
 WHERE s.scope = $scope AND s.predicate = $predicate AND s.subject_position >= 0
 CALL (s) {
-  WITH s WHERE s.functional
+  WITH CASE WHEN s.functional THEN s.slot END AS key
   MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_to, valid_from)
-  WHERE c.slot = s.slot AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $valid_at AND c.certain
+  WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $valid_at AND c.certain
   WITH c ORDER BY c.slot DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN collect(CASE WHEN c.valid_to > $valid_at THEN c.valid_from ELSE c.valid_to END)[0] AS low
 }
@@ -428,7 +449,7 @@ WITH s, coalesce(low, -4611686018427387904) AS low
 MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_to, valid_from)
 WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from <= $valid_at
   AND f.valid_to > $valid_at AND (f.certain OR NOT $certain)
-  AND (f.valid_from > $after[0] OR (f.valid_from = $after[0]
+  AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
     AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
 WITH s, f ORDER BY f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
 CALL (f) {
@@ -449,7 +470,7 @@ CALL (s) {
   MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, valid_from, recorded_from)
   WHERE f.slot = s.slot AND f.valid_from >= $after[0] AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
-    AND (f.valid_from > $after[0] OR (f.valid_from = $after[0]
+    AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
       AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
   RETURN f
 }
@@ -476,7 +497,7 @@ CALL (s) {
   WHERE f.slot = s.slot AND f.recorded_from >= $after[0] AND f.recorded_from < $until
     AND f.valid_to > $valid_since AND f.valid_from < $valid_until
     AND (f.recorded_from >= $since OR (f.recorded_to >= $since AND f.recorded_to < $until))
-    AND (f.recorded_from > $after[0] OR (f.recorded_from = $after[0]
+    AND (0 + f.recorded_from > $after[0] OR (f.recorded_from = $after[0]
       AND (f.ordinal > $after[1] OR (f.ordinal = $after[1] AND f.valid_from > $after[2]))))
   RETURN f ORDER BY f.slot, f.recorded_from, f.ordinal, f.valid_from LIMIT $limit
 }
@@ -660,9 +681,10 @@ CALL () {
 WITH CASE WHEN $all THEN -4611686018427387904 ELSE coalesce(start, -4611686018427387904) END AS start,
   CASE WHEN $all THEN 4611686018427387904 ELSE coalesce(end, 4611686018427387904) END AS end
 CALL (start) {
-  MATCH (s:Slot {slot: $slot}) WHERE s.functional
+  MATCH (s:Slot {slot: $slot})
+  WITH start, CASE WHEN s.functional THEN s.slot END AS key
   MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_to, valid_from)
-  WHERE c.slot = $slot AND c.recorded_to = 4611686018427387904 AND c.valid_from <= start AND c.certain
+  WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= start AND c.certain
   WITH start, c ORDER BY c.slot DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN collect(CASE WHEN c.valid_to > start THEN c.valid_from ELSE c.valid_to END)[0] AS low
 }

@@ -9,6 +9,7 @@ from graph.neo4j_store import keys
 from graph.neo4j_store.claims import ClaimReads
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.database import translating
+from graph.neo4j_store.episodes import EpisodeReads
 from graph.neo4j_store.facts import FactReads
 from graph.ports import Answered
 from graph.ports import Reader as ReaderPort
@@ -23,7 +24,7 @@ from ontology.values import Value, ValueType, value_key
 _BATCH: Final = 500
 
 
-class Neo4jReader(FactReads, ClaimReads):
+class Neo4jReader(FactReads, ClaimReads, EpisodeReads):
     """What may be asked of a snapshot."""
 
     __slots__ = ()

@@ -2,12 +2,14 @@
 
 from typing import Final
 
+from graph import decoding
 from graph.neo4j_store import keys
 from ontology.claims import Claim, Ending, Entity, Episode
+from ontology.episodes import Verbatim
 from ontology.errors import Fault
 from ontology.events import Event, Payload, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support
-from ontology.ids import CLAIM, ENTITY, EntityId, Ledger, locate
+from ontology.ids import CLAIM, ENTITY, EPISODE, EntityId, Ledger, Owner, locate
 from ontology.instants import OPEN_END
 from ontology.scope import Scope, Tenant
 from ontology.values import ValueType
@@ -34,6 +36,16 @@ class Rows:
 
     def episode(self, episode: Episode, position: int) -> Row:
         return [self._tenant, episode.id, episode.source, episode.root, episode.observed_at, position]
+
+    def kept(self, verbatim: Verbatim) -> Row:
+        kept = verbatim.kept
+        scope = kept.scope
+        if scope.tenant != self._tenant:
+            raise Fault(f"a commit of tenant {self._tenant!r} names tenant {scope.tenant!r}")
+        return [
+            self.place(kept.episode, EPISODE), scope.tenant, scope.namespace, scope.purpose, keys.scope_key(scope),
+            keys.content_key(scope, kept.content), kept.content, *self._located(kept.episode, EPISODE),
+        ]  # fmt: skip
 
     def slot(self, head: SlotHead, position: int) -> Row:
         slot = head.slot
@@ -114,7 +126,7 @@ class Rows:
         kept = {payload.subject: payload for payload in payloads}
         rows: list[Row] = []
         for number, (subject, digest) in enumerate(event.digests):
-            named = [None] * 3 if subject is None else [self.place(subject, ENTITY), *self._located(subject)]
+            named = [None] * 3 if subject is None else [self.owner(subject), *self._owner(subject)]
             payload = kept.pop(subject, None)
             body: Row = [None] * 3
             if payload is not None:
@@ -123,6 +135,16 @@ class Rows:
         if kept:
             raise Fault(f"the event at {event.position} has payloads that it does not name")
         return rows
+
+    def owner(self, owner: Owner) -> str:
+        """The key of whom a payload is about."""
+        return keys.place_key(self._tenant, self._owner(owner))
+
+    def _owner(self, owner: Owner) -> tuple[int, int]:
+        place = decoding.owner_place(owner, self._ledger)
+        if place is None:
+            raise Fault(f"{owner!r} is not of the ledger {self._ledger!r}")
+        return place
 
     def place(self, id: str, prefix: str) -> str:
         """The key of what an id names. Raises `Fault` for an id of another ledger."""

@@ -18,10 +18,12 @@ from graph.neo4j_store.database import QUERIES, CommitLost, Database, Limits, Wo
 from graph.neo4j_store.diagnosis import check_supported, diagnose, engine
 from graph.neo4j_store.ledger import ledger_rows
 from graph.neo4j_store.migration import migrate, version
+from graph.neo4j_store.queue import Neo4jQueue
 from graph.neo4j_store.reader import Neo4jReader
-from graph.neo4j_store.snapshot import NO_DIGEST, NOTHING, SETTLED_MILLISECONDS, head_of, readable
+from graph.neo4j_store.snapshot import NO_DIGEST, NOTHING, SETTLED_MILLISECONDS, Run, head_of, readable
 from graph.neo4j_store.transaction import Neo4jTransaction
 from graph.ports import Capabilities, Finding, Head, MemoryStore, Reader, Transaction
+from graph.queue import Queue
 from ontology.errors import Busy, Fault, NotFound, Unavailable
 from ontology.instants import Instant
 from ontology.scope import Namespace, Purpose, Scope, Tenant
@@ -97,6 +99,28 @@ class Neo4jStore:
                     self._look_up(scope.tenant, transaction, exc)
             if transaction.committing is not None:
                 self._acknowledge(scope.tenant, transaction.committing)
+        finally:
+            lock.release()
+
+    @property
+    def queue(self) -> Queue:
+        return Neo4jQueue(self._database.run, self._changing)
+
+    @contextmanager
+    def _changing(self, tenant: Tenant) -> Iterator[Run]:
+        """A transaction under a tenant's lock that is no commit of its ledger."""
+        lock = self._lock_of(tenant)
+        if not lock.acquire(timeout=self._busy_seconds):
+            raise Busy(f"another writer held the tenant for {self._busy_seconds:g} s; nothing was written")
+        try:
+            work, _ = self._begin(tenant)
+            with work:
+                yield work.run
+                try:
+                    work.commit()
+                except CommitLost as exc:
+                    detail = "the connection broke; nobody knows whether the operation changed"
+                    raise Unavailable(detail, retry_after=1) from exc
         finally:
             lock.release()
 

@@ -22,9 +22,10 @@ from ontology.claims import Episode, Told
 from ontology.entries import Entry
 from ontology.events import Commit, Payload, SlotHead
 from ontology.facts import Slot, Support
-from ontology.ids import ENTITY, ClaimId, EntityId, EpisodeId, Ledger, Place, claim_id
+from ontology.ids import EPISODE, ClaimId, EpisodeId, Ledger, Owner, Place, claim_id, episode_id, locate
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
+from ontology.operations import Job, lane_of
 from ontology.scope import Scope
 from ontology.values import ValueKey
 
@@ -107,9 +108,29 @@ class Neo4jTransaction(Neo4jReader, Neo4jAccessTransaction):
         rows = self._run("episode", {"tenant": self._scope.tenant, "episodes": list(ids)}) if ids else []
         return {row[0]: decoding.episode(row) for row in rows}
 
-    def payloads_about(self, subject: EntityId) -> list[tuple[int, Payload]]:
-        place = self._place_key(subject, ENTITY)
-        rows = [] if place is None else self._run("payloads_about", {"subject": place})
+    def recorded_as(self, contents: Sequence[bytes]) -> dict[bytes, EpisodeId]:
+        said = [keys.content_key(self._scope, content) for content in contents]
+        rows = self._run("recorded_as", {"said": said, "position": self._head.position}) if said else []
+        return {bytes(row[0]): episode_id(Place(self._ledger, row[1], row[2])) for row in rows}
+
+    def enqueue(self, jobs: Sequence[Job], now: Instant) -> None:
+        tenant = self._scope.tenant
+        lanes = [keys.lane_key(tenant, lane_of(job)) for job in jobs]
+        taken = {row[0] for row in self._run("open_lanes", {"lanes": list(dict.fromkeys(lanes))})}
+        rows: list[list[object]] = []
+        for job, lane in zip(jobs, lanes, strict=True):
+            place, scope = locate(job.episode, EPISODE), job.scope
+            at = (place.position, place.ordinal)
+            due = None if lane in taken else now
+            whose = [tenant, place.ledger, scope.namespace, scope.purpose, keys.scope_key(scope)]
+            rows.append([keys.place_key(tenant, at), *whose, *at, lane, job.principal, due, now])
+            taken.add(lane)
+        self._run("enqueue", {"rows": rows})
+
+    def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
+        place = decoding.owner_place(subject, self._ledger)
+        key = None if place is None else keys.place_key(self._scope.tenant, place)
+        rows = [] if key is None else self._run("payloads_about", {"subject": key})
         return [(row[0], decoding.payload(subject, row[1:])) for row in rows]
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:

@@ -8,10 +8,11 @@ from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT
 from ontology.claims import Claim, Ending, Entity, Episode
+from ontology.episodes import Verbatim
 from ontology.errors import Fault
 from ontology.events import Commit, Erasure, Event, Payload, Restated, Shown, SlotHead
 from ontology.facts import FactVersion, Support
-from ontology.ids import CLAIM
+from ontology.ids import CLAIM, EPISODE
 from ontology.schema import Schema
 from ontology.schema_document import schema_document
 
@@ -36,6 +37,7 @@ class Applying:
         self._erase(changes.erasures)
         put("put_entity", self._entity_row, changes.entities)
         put("put_episode", self._episode_row, changes.episodes)
+        put("put_kept", self._kept_row, changes.verbatims)
         self._put_slots(changes.position, changes.slots)
         put("put_claim", self._claim_row, changes.claims)
         self._change("end_claim", [self._ending_row(ending) for ending in changes.endings])
@@ -94,7 +96,7 @@ class Applying:
         rows: list[Row] = []
         for number, (subject, digest) in enumerate(event.digests):
             payload = kept.pop(subject, None)
-            columns = _OF_NOBODY if subject is None else self._keys.place(subject)
+            columns = _OF_NOBODY if subject is None else self._keys.owner(subject)
             row = (put[0], number, self._keys.tenant, *columns, digest)
             if payload is None:
                 rows.append((*row, None, None, None))
@@ -109,7 +111,7 @@ class Applying:
         rows = []
         for each in restated:
             payload = each.payload
-            columns = _OF_NOBODY if payload.subject is None else self._keys.place(payload.subject)
+            columns = _OF_NOBODY if payload.subject is None else self._keys.owner(payload.subject)
             rows.append((self._keys.tenant, each.position, *columns, payload.digest, payload.salt, payload.body))
         self._change("restate_payload", rows)
 
@@ -121,6 +123,11 @@ class Applying:
     def _episode_row(self, episode: Episode) -> Row:
         source, root = self._keys.name(episode.source), self._keys.name(episode.root)
         return (self._keys.tenant, episode.id, source, root, episode.observed_at)
+
+    def _kept_row(self, verbatim: Verbatim) -> Row:
+        kept = verbatim.kept
+        place = self._keys.located(kept.episode, EPISODE)
+        return (self._keys.tenant, *place, self._keys.scope(kept.scope), kept.content)
 
     def _claim_row(self, claim: Claim) -> Row:
         entry, value, stated = claim.entry, claim.value, claim.stated

@@ -133,4 +133,8 @@ def translated(exc: Exception) -> VigenciaError:
             return Fault(f"a query failed: {exc}")
 
 
-QUERIES: Final = named_queries("graph.sqlite_store", "queries.sql", "--")
+_PACKAGE: Final = "graph.sqlite_store"
+QUERIES: Final = {
+    **named_queries(_PACKAGE, "queries.sql", "--"),
+    **named_queries(_PACKAGE, "episodes.sql", "--"),
+}

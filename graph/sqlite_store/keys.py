@@ -6,7 +6,7 @@ from graph import decoding
 from graph.sqlite_store.connection import Connection
 from ontology.errors import Fault
 from ontology.facts import Slot
-from ontology.ids import ENTITY, EntityId, EpisodeId, Ledger
+from ontology.ids import ENTITY, EntityId, EpisodeId, Ledger, Owner
 from ontology.scope import Scope, Tenant
 
 
@@ -95,6 +95,13 @@ class Keys:
         if subject not in self._places:
             self._places[subject] = self.located(subject, ENTITY)
         return self._places[subject]
+
+    def owner(self, owner: Owner) -> tuple[int, int]:
+        """How whom a payload is about is kept."""
+        place = decoding.owner_place(owner, self._ledger)
+        if place is None:
+            raise Fault(f"{owner!r} is not of the ledger {self._ledger!r}")
+        return place
 
     def located(self, id: str, prefix: str) -> tuple[int, int]:
         """Position and ordinal of any id of this ledger."""

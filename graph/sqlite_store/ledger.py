@@ -17,6 +17,7 @@ def ledger_rows(connection: Connection, tenant: Tenant) -> Iterator[tuple[str, t
         "schema": each("ledger_schemas", (pk,)),
         "entity": each("ledger_entities", (pk,)),
         "episode": each("ledger_episodes", (pk,)),
+        "kept": each("ledger_kept", (pk,)),
         "claim": each("ledger_claims", (pk, OPEN_END)),
         "ending": each("ledger_claims", (pk, OPEN_END - 1)),
         "version": each("ledger_versions", (pk,)),

@@ -8,6 +8,7 @@ from graph.ports import Answered, Page
 from graph.ports import Reader as ReaderPort
 from graph.sqlite_store.claims import ClaimReads
 from graph.sqlite_store.connection import Row, translated
+from graph.sqlite_store.episodes import EpisodeReads
 from graph.sqlite_store.facts import FactReads
 from ontology.claims import Entity
 from ontology.events import Event, Payload
@@ -20,7 +21,7 @@ from ontology.values import Value, ValueType, entity_value, value_key
 _BATCH = 500
 
 
-class SqliteReader(FactReads, ClaimReads):
+class SqliteReader(FactReads, ClaimReads, EpisodeReads):
     """What may be asked of a snapshot."""
 
     __slots__ = ()

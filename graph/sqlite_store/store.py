@@ -17,10 +17,12 @@ from typing import Final
 
 from graph.access import AccessStore
 from graph.ports import Capabilities, Finding, Grade, MemoryStore, Reader, Transaction
+from graph.queue import Queue
 from graph.sqlite_store.access import SqliteAccess
 from graph.sqlite_store.connection import MEMORY, Connection
 from graph.sqlite_store.ledger import ledger_rows
 from graph.sqlite_store.migration import migrate, version
+from graph.sqlite_store.queue import SqliteQueue
 from graph.sqlite_store.reader import SqliteReader
 from graph.sqlite_store.transaction import SqliteTransaction
 from ontology.errors import Busy, Fault, Unavailable
@@ -70,6 +72,26 @@ class SqliteStore:
 
     @contextmanager
     def write(self, scope: Scope) -> Iterator[Transaction]:
+        with self._writing() as connection:
+            transaction = SqliteTransaction(connection, scope)
+            yield transaction
+            connection.run("COMMIT")
+            self._scrub_after(transaction, connection)
+
+    @property
+    def queue(self) -> Queue:
+        return SqliteQueue(self._reading, self._changing)
+
+    @contextmanager
+    def _changing(self) -> Iterator[Connection]:
+        """A transaction that is no commit of a ledger, committed if the block ends without an exception."""
+        with self._writing() as connection:
+            yield connection
+            connection.run("COMMIT")
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """A connection that has both locks and has begun a transaction; what is not committed is rolled back."""
         self._check_process()
         lock = self._write_lock
         if not lock.acquire(timeout=self._busy_seconds):
@@ -78,10 +100,7 @@ class SqliteStore:
             connection = self._acquire_writer()
             try:
                 self._wait_for(lambda: connection.run("BEGIN IMMEDIATE"))
-                transaction = SqliteTransaction(connection, scope)
-                yield transaction
-                connection.run("COMMIT")
-                self._scrub_after(transaction, connection)
+                yield connection
             finally:
                 connection.rollback()
                 self._release_writer(connection)

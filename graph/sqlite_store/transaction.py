@@ -13,11 +13,13 @@ from graph.sqlite_store.reader import SqliteReader
 from graph.sqlite_store.snapshot import FIRST_KEY, LAST_KEY
 from ontology.claims import Episode, Told
 from ontology.entries import Entry
+from ontology.errors import Fault
 from ontology.events import Commit, Payload
 from ontology.facts import Slot, Support
-from ontology.ids import ENTITY, ClaimId, EntityId, EpisodeId, Ledger, Place, claim_id
+from ontology.ids import EPISODE, ClaimId, EpisodeId, Ledger, Owner, Place, claim_id, episode_id, locate
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
+from ontology.operations import Job, lane_of
 from ontology.scope import Scope
 from ontology.values import ValueKey
 
@@ -29,11 +31,12 @@ _ALL = 2**62
 class SqliteTransaction(SqliteReader, SqliteAccessTransaction):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
-    __slots__ = ("_applying", "_slot_rows", "erased")
+    __slots__ = ("_applying", "_keys", "_slot_rows", "erased")
 
     def __init__(self, connection: Connection, scope: Scope) -> None:
         super().__init__(connection, scope)
         self._applying: Applying | None = None
+        self._keys: Keys | None = None
         self._slot_rows: dict[Slot, Row | None] = {}
         """The rows of slots that were looked up; nobody else changes them under this lock."""
         self.erased = False
@@ -83,16 +86,28 @@ class SqliteTransaction(SqliteReader, SqliteAccessTransaction):
         rows = (self._connection.one("episode", (self._tenant_pk, id)) for id in ids)
         return {row[0]: decoding.episode(row) for row in rows if row is not None}
 
-    def payloads_about(self, subject: EntityId) -> list[tuple[int, Payload]]:
-        place = decoding.place(subject, ENTITY, self._ledger)
+    def recorded_as(self, contents: Sequence[bytes]) -> dict[bytes, EpisodeId]:
+        rows = ((content, self._connection.one("recorded_as", (self._scope_pk, content))) for content in contents)
+        return {content: episode_id(Place(self._ledger, *row)) for content, row in rows if row is not None}
+
+    def enqueue(self, jobs: Sequence[Job], now: Instant) -> None:
+        if self._keys is None:
+            raise Fault("only what this transaction recorded can be queued")
+        for job in jobs:
+            place = locate(job.episode, EPISODE)
+            key = (self._keys.tenant, place.position, place.ordinal, self._keys.scope(job.scope))
+            self._connection.many("enqueue", [(*key, lane_of(job), job.principal, now)])
+
+    def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
+        place = decoding.owner_place(subject, self._ledger)
         rows = [] if place is None else self._connection.all("payloads_about", (self._tenant_pk, *place))
         return [(row[0], decoding.payload(subject, row[1:])) for row in rows]
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
         if self._applying is None:
             known = {slot: None if row is None else row[0] for slot, row in self._slot_rows.items()}
-            keys = Keys(self._connection, self._scope.tenant, self.head.ledger or ledger, known)
-            self._applying = Applying(self._connection, keys)
+            self._keys = Keys(self._connection, self._scope.tenant, self.head.ledger or ledger, known)
+            self._applying = Applying(self._connection, self._keys)
         self._slot_rows.clear()
         self._applying.apply(commit)
         self.erased |= bool(commit.changes.erasures)

@@ -10,7 +10,13 @@ from typing import Any, Final
 import pytest
 from neo4j import GraphDatabase, NotificationMinimumSeverity, Session
 
+from consolidation.items import Assert, Said
+from consolidation.write import Writer
 from graph.neo4j_store.database import QUERIES
+from ontology.instants import DAY, parse_instant
+from ontology.packs import load_core, read_pack
+from ontology.scope import scope_of
+from tests.conftest import FrozenClock, SeededRandomness
 from tests.neo4j.stores import DATABASE, empty_store, server
 
 pytestmark = pytest.mark.neo4j
@@ -118,6 +124,50 @@ def test_the_lock_is_taken_before_anything_is_read(session: Session) -> None:
 def test_a_commit_has_one_plan_whatever_it_holds() -> None:
     """The server plans anew for lists of another order of size: so the rows of a commit are one list of lists."""
     assert set(re.findall(r"UNWIND (\$?\w+)", QUERIES["apply"])) == {"$parts", "found"}
+
+
+def test_what_is_read_of_a_long_slot_does_not_grow_with_it(session: Session) -> None:
+    """The work that a query did is counted: a seek that takes in a whole slot reads each of its versions."""
+    store = empty_store()
+    clock = FrozenClock(parse_instant("2026-01-01"))
+    writer = Writer(store=store, clock=clock, randomness=SeededRandomness(), core=load_core())
+    scope = scope_of("red")
+    writer.put_schema(scope, "me", read_pack("pack: p\npredicates: {measures: {cardinality: functional}}"))
+    known = []
+    for first in (1100, 1250, 1400):
+        clock.advance(1_000_000)
+        known.append(clock.now())
+        years = range(first, first + 150)
+        said = [Said(valid_from=f"{year}-01-01") for year in years]
+        writer.write(
+            scope, "me", [Assert(subject="it", predicate="measures", value=s.valid_from, said=s) for s in said]
+        )
+    store.close()
+    pair, slot = session.run("MATCH (s:Slot) RETURN s.pair, s.slot").values()[0]
+    asked: dict[str, Any] = {
+        "tenant": "red", "pairs": [pair], "subjects": [], "slot": slot, "certain": False, "limit": 10,
+        "margin": 2, "all": False,
+    }  # fmt: skip
+    instants = (("1170-06-01", known[0], False), ("1320-06-01", known[1], False), ("1500-06-01", known[2], True))
+    for at, known_at, now in instants:
+        since = parse_instant(at)
+        asked |= {"valid_at": since, "since": since, "until": since + DAY, "known_at": known_at}
+        for name in ("state", "history", "history_backwards"):
+            kind = name.replace("history", "history_now" if now else "history_as_of")
+            kind = kind.replace("state", "state_now" if now else "state_as_of")
+            after = [2**63 - 1 if "backwards" in name else -(2**63)] * 3
+            hits = work(session, kind, asked | {"after": after})
+            assert hits < 300, (kind, at, hits)
+    assert work(session, "window", asked) < 300
+
+
+def work(session: Session, name: str, parameters: dict[str, Any]) -> int:
+    """How many times a query went to the store; it finds something."""
+    result = session.run("PROFILE " + QUERIES[name], parameters)
+    assert len(result.values()) == 1
+    profile = result.consume().profile
+    assert profile is not None
+    return sum(each["args"].get("DbHits", 0) for each in operators(profile))
 
 
 def test_every_exception_is_a_query() -> None:

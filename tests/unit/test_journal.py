@@ -54,8 +54,8 @@ def head_at(position: int, digest: bytes = NO_DIGEST) -> Head:
 def empty(position: int = 1, kind: Kind = Kind.WRITE) -> ChangeSet:
     return ChangeSet(
         position=position, recorded_at=NOW, kind=kind, principal="me", operations=(), schema=None, erasures=(),
-        entities=(), episodes=(), claims=(), endings=(), closed=(), opened=(), hidden=(), shown=(), support=(),
-        slots=(),
+        entities=(), episodes=(), verbatims=(), claims=(), endings=(), closed=(), opened=(), hidden=(),
+        shown=(), support=(), slots=(),
     )  # fmt: skip
 
 

@@ -1,0 +1,315 @@
+"""How an episode is recorded: checked, kept once, and queued to be read, all in one transaction."""
+
+import hashlib
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import orjson
+
+from consolidation.check import VIOLATIONS_MAX, again
+from consolidation.receipts import restored
+from consolidation.write import KEY_CHARS_MAX, LEDGER_ALPHABET, Written
+from graph import journal
+from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Transaction
+from ontology.canonical import canonical_label
+from ontology.claims import Episode, Source
+from ontology.episodes import Kept, SaidAt, SaidBy, Turn, Verbatim, content_of
+from ontology.errors import JSON, Incorrect, KeyReused, TooLarge, Violation, shown
+from ontology.events import ChangeSet, Kind
+from ontology.ids import EpisodeId, Ledger, Place, episode_id
+from ontology.instants import DAY, Instant, check_zone, format_instant, parse_instant
+from ontology.operations import Job, State, operation_of
+from ontology.scope import Scope
+
+EPISODES_MAX: Final = 1_000
+"""In one request."""
+TURNS_MAX: Final = 10_000
+"""In one episode."""
+NAME_CHARS_MAX: Final = 500
+URI_CHARS_MAX: Final = 2_000
+TEXT: Final = "text/plain"
+
+T = TypeVar("T")
+
+_MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,62}/[a-z0-9][a-z0-9.+-]{0,62}")
+_NO_TIME: Final = "nobody told when it was said; give observed_at, or what it says of yesterday stays undated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTurn:
+    """What one speaker said at once, as it came off the wire."""
+
+    speaker: str
+    text: str
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEpisode:
+    """An episode as it came off the wire: either a text or turns."""
+
+    text: str | None = None
+    turns: Sequence[NewTurn] | None = None
+    me_key: str | None = None
+    me_name: str | None = None
+    """Who says "I": an entity by its key, or a name; at most one of the two."""
+    media_type: str = TEXT
+    source: str | None = None
+    source_uri: str | None = None
+    session: str | None = None
+    observed_at: str | None = None
+    zone: str | None = None
+    root: str | None = None
+    """What it repeats, where it is an echo; its own source where that is not given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Checked:
+    body: str | tuple[Turn, ...]
+    me: SaidBy | None
+    media_type: str
+    source: Source
+    source_uri: str | None
+    session: str | None
+    said_at: SaidAt | None
+    observed_at: Instant | None
+    root: str
+
+
+class Recorder:
+    """Records episodes in one store. Safe to use from many threads."""
+
+    def __init__(
+        self, *, store: MemoryStore, clock: Clock, randomness: Randomness, bytes_max: int = 1_000_000, key_days: int = 7
+    ) -> None:
+        """`bytes_max` is how long the text of one episode may be, in UTF-8."""
+        self._store = store
+        self._clock = clock
+        self._randomness = randomness
+        self._bytes_max = bytes_max
+        self._key_days = key_days
+
+    def record(
+        self, scope: Scope, principal: str, episodes: Sequence[NewEpisode], *, key: str | None = None
+    ) -> Written:
+        """Keep all of `episodes`, in order, and queue them to be read; or none of them.
+
+        What the same source said before in the same session, word for word, is not kept again: the answer names the
+        first one. `key` makes a retry answer as the first attempt did. Raises `Incorrect` with a violation per thing
+        that is wrong, `TooLarge`, `KeyReused`, `Busy`, `Unavailable`; nothing is kept then.
+        """
+        checked = self._check(episodes, principal)
+        request = b"" if key is None else _digest(key, scope, episodes)
+        with self._store.write(scope) as tx:
+            if key is not None:
+                tx.forget_keys(self._clock.now())
+                answered = tx.answered(principal, key)
+                if answered is not None:
+                    return _replay(answered, request, key)
+            receipt = self._record(tx, principal, checked)
+            if key is not None:
+                until = Instant(self._clock.now() + self._key_days * DAY)
+                kept = zlib.compress(orjson.dumps(receipt), 1)
+                tx.remember(principal, key, Answered(request=request, receipt=kept), until)
+        return Written(receipt=receipt, replayed=False)
+
+    # ---- writing
+
+    def _record(self, tx: Transaction, principal: str, episodes: Sequence[_Checked]) -> dict[str, JSON]:
+        head, scope = tx.head, tx.scope
+        now, position = Instant(max(self._clock.now(), head.recorded_at + 1)), head.position + 1
+        _check_said(episodes, now)
+        ledger = head.ledger or self._new_ledger()
+        contents = [content_of(scope, e.source, e.session, e.media_type, e.body) for e in episodes]
+        known = tx.recorded_as(list(dict.fromkeys(contents)))
+        fresh: list[tuple[_Checked, Kept]] = []
+        items: list[dict[str, JSON]] = []
+        for episode, content in zip(episodes, contents, strict=True):
+            duplicate = content in known
+            if not duplicate:
+                known[content] = episode_id(Place(ledger, position, len(fresh)))
+                fresh.append((episode, Kept(episode=known[content], scope=scope, content=content)))
+            items.append(_item(known[content], episode, duplicate=duplicate))
+        if fresh:
+            changes = _changes(position, now, principal, fresh)
+            tx.apply(journal.commit(changes, head, salts=self._salt), ledger=ledger)
+            jobs = [
+                Job(episode=kept.episode, scope=scope, session=episode.session, principal=principal)
+                for episode, kept in fresh
+            ]
+            tx.enqueue(jobs, now)
+        return _receipt(head, now, position, items, wrote=bool(fresh))
+
+    def _salt(self) -> bytes:
+        return self._randomness.bytes(32)
+
+    def _new_ledger(self) -> Ledger:
+        return Ledger("".join(LEDGER_ALPHABET[byte % 32] for byte in self._randomness.bytes(8)))
+
+    # ---- checking
+
+    def _check(self, episodes: Sequence[NewEpisode], principal: str) -> list[_Checked]:
+        if len(episodes) > EPISODES_MAX:
+            raise TooLarge(f"{len(episodes)} episodes in one request, {EPISODES_MAX} at most; split them")
+        if not episodes:
+            raise _wrong("/episodes", "empty", "a request without episodes; give at least one")
+        checked: list[_Checked] = []
+        failed: list[Incorrect] = []
+        violations: list[Violation] = []
+        for index, episode in enumerate(episodes):
+            try:
+                checked.append(self._checked(episode, principal))
+            except Incorrect as exc:
+                failed.append(exc)
+                violations += [v.under(f"/episodes/{index}") for v in exc.violations]
+                if len(violations) >= VIOLATIONS_MAX:
+                    break
+        if failed:
+            raise again(failed[0], violations)
+        return checked
+
+    def _checked(self, episode: NewEpisode, principal: str) -> _Checked:
+        zone = None if episode.zone is None else _at("/tz", lambda: check_zone(episode.zone or ""))
+        body = self._body(episode, zone)
+        if not _MEDIA_TYPE.fullmatch(episode.media_type):
+            detail = f"{shown(episode.media_type)} is no media type; give one such as 'text/plain'"
+            raise _wrong("/media_type", "bad_media_type", detail)
+        observed = None
+        if episode.observed_at is not None:
+            observed = _moment(episode.observed_at, zone, "/observed_at")
+        source = Source(_label(episode.source, "/source") or principal)
+        return _Checked(
+            body=body,
+            me=_me(episode),
+            media_type=episode.media_type,
+            source=source,
+            source_uri=_label(episode.source_uri, "/source_uri", URI_CHARS_MAX),
+            session=_label(episode.session, "/session"),
+            said_at=None if episode.observed_at is None else SaidAt(text=episode.observed_at, zone=zone),
+            observed_at=observed,
+            root=_label(episode.root, "/root") or source,
+        )
+
+    def _body(self, episode: NewEpisode, zone: str | None) -> str | tuple[Turn, ...]:
+        if (episode.text is None) == (episode.turns is None):
+            raise _wrong("", "exactly_one", "what was said? give exactly one of 'text' and 'turns'")
+        if episode.text is not None:
+            self._check_size([episode.text], "/text")
+            return episode.text
+        turns = episode.turns or ()
+        if not 0 < len(turns) <= TURNS_MAX:
+            raise _wrong("/turns", "out_of_range", f"{len(turns)} turns; an episode has 1 to {TURNS_MAX}")
+        self._check_size([turn.text for turn in turns], "/turns")
+        return tuple(_turn(turn, zone, f"/turns/{index}") for index, turn in enumerate(turns))
+
+    def _check_size(self, texts: Sequence[str], at: str) -> None:
+        try:
+            size = sum(len(text.encode()) for text in texts)
+        except UnicodeEncodeError as exc:
+            detail = f"text with a lone surrogate cannot be kept: {shown(exc.object)}"
+            raise _wrong(at, "lone_surrogate", detail) from None
+        if size > self._bytes_max:
+            detail = f"the text has {size} bytes, an episode has {self._bytes_max} at most; split it"
+            raise TooLarge(detail, violations=(Violation(pointer=at, code="too_large", detail=detail),))
+        if not any(text.strip() for text in texts):
+            raise _wrong(at, "empty", "there are no words in it; give what was said")
+
+
+def _turn(turn: NewTurn, zone: str | None, at: str) -> Turn:
+    said = None
+    if turn.at is not None:
+        _moment(turn.at, zone, f"{at}/at")
+        said = SaidAt(text=turn.at, zone=zone)
+    return Turn(speaker=_label(turn.speaker, f"{at}/speaker") or "", text=turn.text, at=said)
+
+
+def _me(episode: NewEpisode) -> SaidBy | None:
+    if episode.me_key is not None and episode.me_name is not None:
+        raise _wrong("/me", "exactly_one", "who says 'I'? give either 'key' or 'name'")
+    if episode.me_key is not None:
+        return SaidBy(text=_label(episode.me_key, "/me/key") or "", is_key=True)
+    name = _label(episode.me_name, "/me/name")
+    return None if name is None else SaidBy(text=name, is_key=False)
+
+
+def _check_said(episodes: Sequence[_Checked], now: Instant) -> None:
+    for index, episode in enumerate(episodes):
+        if episode.observed_at is not None and episode.observed_at > now:
+            said, clock = format_instant(episode.observed_at), format_instant(now)
+            detail = f"observed_at {said} is later than now, {clock}; nobody has said it yet"
+            raise _wrong(f"/episodes/{index}/observed_at", "observed_at_in_future", detail)
+
+
+def _changes(position: int, now: Instant, principal: str, fresh: Sequence[tuple[_Checked, Kept]]) -> ChangeSet:
+    return ChangeSet(
+        position=position, recorded_at=now, kind=Kind.WRITE, principal=principal, operations=(), schema=None,
+        erasures=(), entities=(),
+        episodes=tuple(
+            Episode(id=kept.episode, source=each.source, observed_at=each.observed_at, root=each.root)
+            for each, kept in fresh
+        ),
+        verbatims=tuple(
+            Verbatim(
+                kept=kept, body=each.body, media_type=each.media_type, session=each.session,
+                source_uri=each.source_uri, me=each.me, said_at=each.said_at,
+            )
+            for each, kept in fresh
+        ),
+        claims=(), endings=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
+    )  # fmt: skip
+
+
+def _item(id: EpisodeId, episode: _Checked, *, duplicate: bool) -> dict[str, JSON]:
+    told = episode.observed_at
+    return {
+        "episode": id,
+        "operation": operation_of(id),
+        "state": None if duplicate else State.QUEUED.value,
+        "duplicate": duplicate,
+        "observed_at": None if told is None else format_instant(told),
+        "warnings": [] if told is not None else [{"code": "no_observed_at", "detail": _NO_TIME}],
+    }
+
+
+def _receipt(head: Head, now: Instant, position: int, items: list[dict[str, JSON]], *, wrote: bool) -> dict[str, JSON]:
+    return {
+        "position": position if wrote else head.position,
+        "recorded_at": format_instant(now if wrote else head.recorded_at),
+        "items": items,
+    }
+
+
+def _digest(key: str, scope: Scope, episodes: Sequence[NewEpisode]) -> bytes:
+    if not 1 <= len(key) <= KEY_CHARS_MAX or not key.isprintable():
+        detail = f"the idempotency key {shown(key)} is not 1 to {KEY_CHARS_MAX} printable characters"
+        raise _wrong("", "bad_name", detail)
+    return hashlib.sha256(orjson.dumps([scope, list(episodes)])).digest()
+
+
+def _replay(answered: Answered, request: bytes, key: str) -> Written:
+    if answered.request != request:
+        detail = f"the idempotency key {shown(key)} stands for another request; make a new key for each operation"
+        raise KeyReused(detail)
+    return Written(receipt=restored(answered.receipt), replayed=True)
+
+
+def _label(text: str | None, at: str, most: int = NAME_CHARS_MAX) -> str | None:
+    return None if text is None else canonical_label(text, at, at.rsplit("/", 1)[1], most)
+
+
+def _moment(text: str, zone: str | None, at: str) -> Instant:
+    return _at(at, lambda: parse_instant(text, zone or "UTC"))
+
+
+def _at(at: str, read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except Incorrect as exc:
+        raise again(exc, [v.under(at) for v in exc.violations]) from None
+
+
+def _wrong(at: str, code: str, detail: str) -> Incorrect:
+    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))

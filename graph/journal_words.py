@@ -1,0 +1,48 @@
+"""How the words of an episode look as a row of JSON in the journal."""
+
+from typing import Any
+
+from ontology.episodes import Kept, SaidAt, SaidBy, Turn, Verbatim
+from ontology.ids import EpisodeId
+from ontology.scope import Scope, Tenant
+
+
+def words_row(verbatim: Verbatim) -> tuple[object, ...]:
+    """The row of a verbatim; its episode is the one that the payload is about."""
+    kept, me, body = verbatim.kept, verbatim.me, verbatim.body
+    scope = kept.scope
+    return (
+        (scope.tenant, scope.namespace, scope.purpose),
+        kept.content.hex(),
+        body if isinstance(body, str) else [(turn.speaker, turn.text, _at(turn.at)) for turn in body],
+        verbatim.media_type,
+        verbatim.session,
+        verbatim.source_uri,
+        None if me is None else (me.text, me.is_key),
+        _at(verbatim.said_at),
+    )
+
+
+def read_words(row: list[Any], episode: EpisodeId, tenant: Tenant | None) -> Verbatim:
+    """The verbatim that a row says; `tenant` stands in for the one in which it was written."""
+    (written, namespace, purpose), content, body, media_type, session, source_uri, me, said = row
+    if not isinstance(body, str):
+        body = tuple(Turn(speaker=speaker, text=text, at=_read_at(at)) for speaker, text, at in body)
+    scope = Scope(tenant=written if tenant is None else tenant, namespace=namespace, purpose=purpose)
+    return Verbatim(
+        kept=Kept(episode=episode, scope=scope, content=bytes.fromhex(content)),
+        body=body,
+        media_type=media_type,
+        session=session,
+        source_uri=source_uri,
+        me=None if me is None else SaidBy(text=me[0], is_key=me[1]),
+        said_at=_read_at(said),
+    )
+
+
+def _at(at: SaidAt | None) -> tuple[str, str | None] | None:
+    return None if at is None else (at.text, at.zone)
+
+
+def _read_at(row: list[Any] | None) -> SaidAt | None:
+    return None if row is None else SaidAt(text=row[0], zone=row[1])

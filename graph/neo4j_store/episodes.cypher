@@ -1,0 +1,140 @@
+// Recorded episodes and the queue of those that are to be read. Each has the name that it has in the other store.
+
+// name: recorded_episode
+MATCH (k:Kept {place: $place}) WHERE k.scope = $scope AND k.position <= $position
+CALL (k) {
+  MATCH (e:Episode {tenant: k.tenant, episode: $episode})
+  RETURN e
+}
+CALL (k) {
+  MATCH (a:Activity {tenant: k.tenant, position: k.position})
+  RETURN a
+}
+CALL () {
+  MATCH (y:Payload) WHERE y.subject = $owner
+  RETURN collect([y.digest, y.restated, y.salt, y.body])[0] AS payload
+}
+RETURN e.episode, e.source, e.observed_at, e.root, a.recorded_at, a.principal, payload
+
+// name: recorded_as
+UNWIND $said AS said
+MATCH (k:Kept {said: said}) WHERE k.position <= $position
+RETURN k.content, k.position, k.ordinal
+
+// name: put_kept
+UNWIND $rows AS p
+CREATE (k:Kept {place: p[0], tenant: p[1], namespace: p[2], purpose: p[3], scope: p[4], said: p[5], content: p[6],
+  position: p[7], ordinal: p[8]})
+RETURN count(k)
+
+// name: ledger_kept
+MATCH (k:Kept) WHERE k.tenant = $tenant AND k.position <= $position
+RETURN k.position, k.ordinal, k.content, k.namespace, k.purpose ORDER BY k.tenant, k.position, k.ordinal
+
+// name: open_lanes
+UNWIND $lanes AS lane
+MATCH (q:Operation) WHERE q.lane = lane AND q.state IN ['queued', 'running']
+RETURN DISTINCT q.lane
+
+// name: enqueue
+UNWIND $rows AS p
+CREATE (q:Operation {place: p[0], tenant: p[1], ledger: p[2], namespace: p[3], purpose: p[4], scope: p[5],
+  position: p[6], ordinal: p[7], lane: p[8], principal: p[9], state: 'queued', due: p[10], next_at: p[11],
+  attempts: 0, token: 0, queued_at: p[11], changed_at: p[11]})
+RETURN count(q)
+
+// name: due_operations
+MATCH (q:Operation) WHERE q.due <= $now
+RETURN q.tenant, q.place ORDER BY q.due, q.tenant, q.position, q.ordinal LIMIT $limit
+
+// name: lease_operation
+MATCH (q:Operation {place: $place}) WHERE q.due <= $now
+SET q.state = 'running', q.due = $until, q.attempts = q.attempts + 1, q.token = q.token + 1, q.worker = $worker,
+  q.changed_at = $now
+RETURN q.tenant, q.ledger, q.namespace, q.purpose, q.position, q.ordinal, q.principal, q.state, q.attempts, q.next_at,
+  q.reason, q.receipts, q.queued_at, q.changed_at, q.token
+
+// name: renew_operation
+MATCH (q:Operation {place: $place}) WHERE q.state = 'running' AND q.token = $token
+SET q.due = $until
+RETURN count(q)
+
+// name: end_operation
+MATCH (q:Operation {place: $place}) WHERE q.state = 'running' AND q.token = $token
+SET q.state = $state, q.due = null, q.reason = $reason, q.receipts = $receipts, q.changed_at = $now
+RETURN count(q)
+
+// name: postpone_operation
+MATCH (q:Operation {place: $place}) WHERE q.state = 'running' AND q.token = $token
+SET q.state = 'queued', q.due = $next_at, q.next_at = $next_at, q.reason = coalesce($reason, q.reason),
+  q.attempts = q.attempts - CASE WHEN $reason IS NULL THEN 1 ELSE 0 END, q.changed_at = $now
+RETURN count(q)
+
+// name: next_of_lane
+MATCH (o:Operation {place: $place})
+CALL (o) {
+  MATCH (q:Operation) WHERE q.lane = o.lane AND q.state IN ['queued', 'running']
+  RETURN q ORDER BY q.position, q.ordinal LIMIT 1
+}
+WITH q WHERE q.due IS NULL
+SET q.due = q.next_at
+RETURN count(q)
+
+// name: retry_operation
+MATCH (q:Operation {place: $place}) WHERE q.state = 'failed'
+SET q.state = 'queued', q.due = null, q.next_at = $now, q.attempts = 0, q.changed_at = $now
+RETURN count(q)
+
+// name: hold_lane
+MATCH (o:Operation {place: $place})
+CALL (o) {
+  MATCH (q:Operation) WHERE q.lane = o.lane AND q.state = 'queued'
+  RETURN q
+}
+SET q.due = null
+RETURN count(q)
+
+// name: lane_is_running
+MATCH (o:Operation {place: $place})
+CALL (o) {
+  MATCH (q:Operation) WHERE q.lane = o.lane AND q.state = 'running'
+  RETURN q LIMIT 1
+}
+RETURN 1
+
+// name: operation
+MATCH (q:Operation {place: $place}) WHERE q.scope = $scope
+RETURN q.tenant, q.ledger, q.namespace, q.purpose, q.position, q.ordinal, q.principal, q.state, q.attempts, q.next_at,
+  q.reason, q.receipts, q.queued_at, q.changed_at, q.token
+
+// name: operations
+MATCH (q:Operation) WHERE q.scope = $scope AND q.state = $state AND q.position >= $after[0]
+  AND (0 + q.position > $after[0] OR q.ordinal > $after[1])
+RETURN q.tenant, q.ledger, q.namespace, q.purpose, q.position, q.ordinal, q.principal, q.state, q.attempts, q.next_at,
+  q.reason, q.receipts, q.queued_at, q.changed_at, q.token
+ORDER BY q.position, q.ordinal LIMIT $limit
+
+// name: backlog
+CALL () {
+  MATCH (q:Operation) WHERE q.state = 'queued' AND q.changed_at > -4611686018427387904
+  WITH count(q) AS queued, count(q.reason) AS retried,
+    max(CASE WHEN q.reason IS NOT NULL THEN [q.changed_at, q.reason] END) AS newest
+  RETURN queued, retried, newest
+}
+CALL () {
+  MATCH (q:Operation) WHERE q.state = 'running' AND q.changed_at > -4611686018427387904
+  RETURN count(q) AS running
+}
+CALL () {
+  MATCH (q:Operation) WHERE q.state = 'failed' AND q.changed_at > -4611686018427387904
+  RETURN count(q) AS failed
+}
+CALL () {
+  MATCH (q:Operation) WHERE q.due <= $now
+  RETURN min(q.due) AS overdue_since
+}
+CALL () {
+  MATCH (q:Operation) WHERE q.state = 'done' AND q.changed_at > -4611686018427387904
+  RETURN max(q.changed_at) AS done_at
+}
+RETURN queued, running, failed, overdue_since, retried, newest[0], newest[1], done_at

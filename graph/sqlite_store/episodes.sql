@@ -1,0 +1,105 @@
+-- Recorded episodes and the queue of those that are to be read. Each has the name that it has in the other store.
+
+-- name: recorded_episode
+SELECT p.episode, source.name, p.observed_at, root.name, e.recorded_at, e.principal,
+  y.digest, y.restated, y.salt, y.body
+FROM kept k
+JOIN episodes p ON p.tenant_pk = k.tenant_pk AND p.episode = ?4
+JOIN names source ON source.pk = p.source_pk
+JOIN names root ON root.pk = p.root_pk
+JOIN events e ON e.tenant_pk = k.tenant_pk AND e.position = k.position
+LEFT JOIN payloads y INDEXED BY payloads_by_subject
+  ON y.tenant_pk = k.tenant_pk AND y.subject_position = k.position AND y.subject_ordinal = -1 - k.ordinal
+WHERE k.tenant_pk = ?1 AND k.position = ?2 AND k.ordinal = ?3 AND k.scope_pk = ?5
+
+-- name: recorded_as
+SELECT position, ordinal FROM kept WHERE scope_pk = ?1 AND content = ?2
+
+-- name: put_kept
+INSERT INTO kept (tenant_pk, position, ordinal, scope_pk, content) VALUES (?1, ?2, ?3, ?4, ?5)
+
+-- name: ledger_kept
+SELECT k.position, k.ordinal, k.content, o.namespace, o.purpose
+FROM kept k JOIN scopes o ON o.pk = k.scope_pk WHERE k.tenant_pk = ?1 ORDER BY k.position, k.ordinal
+
+-- name: enqueue
+INSERT INTO operations (tenant_pk, position, ordinal, scope_pk, lane, principal, state, due, next_at, attempts, token,
+  queued_at, changed_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'queued',
+  CASE WHEN EXISTS (
+    SELECT 1 FROM operations WHERE tenant_pk = ?1 AND lane = ?5 AND state IN ('queued', 'running')
+  ) THEN NULL ELSE ?7 END,
+  ?7, 0, 0, ?7, ?7)
+
+-- name: due_operations
+SELECT pk FROM operations INDEXED BY operations_due WHERE due IS NOT NULL AND due <= ?1 ORDER BY due, pk LIMIT ?2
+
+-- name: lease_operation
+UPDATE operations SET state = 'running', due = ?2, attempts = attempts + 1, token = token + 1, worker = ?3,
+  changed_at = ?4
+WHERE pk = ?1
+
+-- name: leased_operation
+SELECT t.tenant, t.ledger, o.namespace, o.purpose, q.position, q.ordinal, q.principal, q.state, q.attempts, q.next_at,
+  q.reason, q.receipts, q.queued_at, q.changed_at, q.token
+FROM operations q JOIN tenants t ON t.pk = q.tenant_pk JOIN scopes o ON o.pk = q.scope_pk WHERE q.pk = ?1
+
+-- name: renew_operation
+UPDATE operations SET due = ?5
+WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3 AND state = 'running' AND token = ?4
+
+-- name: end_operation
+UPDATE operations SET state = ?5, due = NULL, reason = ?6, receipts = ?7, changed_at = ?8
+WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3 AND state = 'running' AND token = ?4
+
+-- name: postpone_operation
+UPDATE operations SET state = 'queued', due = ?5, next_at = ?5, reason = coalesce(?6, reason),
+  attempts = attempts - (?6 IS NULL), changed_at = ?7
+WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3 AND state = 'running' AND token = ?4
+
+-- name: next_of_lane
+UPDATE operations SET due = next_at
+WHERE due IS NULL AND pk = (
+  SELECT pk FROM operations INDEXED BY operations_open
+  WHERE state IN ('queued', 'running') AND tenant_pk = ?1
+    AND lane = (SELECT lane FROM operations WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3)
+  ORDER BY position, ordinal LIMIT 1)
+
+-- name: retry_operation
+UPDATE operations SET state = 'queued', due = NULL, next_at = ?4, attempts = 0, changed_at = ?4
+WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3 AND state = 'failed'
+
+-- name: hold_lane
+UPDATE operations SET due = NULL
+WHERE state = 'queued' AND due IS NOT NULL AND tenant_pk = ?1
+  AND lane = (SELECT lane FROM operations WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3)
+
+-- name: lane_is_running
+SELECT 1 FROM operations INDEXED BY operations_open
+WHERE state IN ('queued', 'running') AND state = 'running' AND tenant_pk = ?1
+  AND lane = (SELECT lane FROM operations WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3)
+
+-- name: operation
+SELECT t.tenant, t.ledger, o.namespace, o.purpose, q.position, q.ordinal, q.principal, q.state, q.attempts, q.next_at,
+  q.reason, q.receipts, q.queued_at, q.changed_at, q.token
+FROM tenants t JOIN scopes o ON o.tenant_pk = t.pk AND o.namespace = ?2 AND o.purpose = ?3
+JOIN operations q ON q.tenant_pk = t.pk AND q.position = ?4 AND q.ordinal = ?5 AND q.scope_pk = o.pk
+WHERE t.tenant = ?1
+
+-- name: operations
+SELECT t.tenant, t.ledger, o.namespace, o.purpose, q.position, q.ordinal, q.principal, q.state, q.attempts, q.next_at,
+  q.reason, q.receipts, q.queued_at, q.changed_at, q.token
+FROM tenants t JOIN scopes o ON o.tenant_pk = t.pk AND o.namespace = ?2 AND o.purpose = ?3
+JOIN operations q INDEXED BY operations_by_state ON q.scope_pk = o.pk AND q.state = ?4
+WHERE t.tenant = ?1 AND (q.position, q.ordinal) > (?5, ?6) ORDER BY q.position, q.ordinal LIMIT ?7
+
+-- name: backlog
+SELECT
+  (SELECT count(*) FROM operations WHERE state = 'queued'),
+  (SELECT count(*) FROM operations WHERE state = 'running'),
+  (SELECT count(*) FROM operations WHERE state = 'failed'),
+  (SELECT min(due) FROM operations WHERE due IS NOT NULL AND due <= ?1),
+  (SELECT count(*) FROM operations WHERE state = 'queued' AND reason IS NOT NULL),
+  (SELECT max(changed_at) FROM operations WHERE state = 'queued' AND reason IS NOT NULL),
+  (SELECT reason FROM operations WHERE state = 'queued' AND reason IS NOT NULL ORDER BY changed_at DESC LIMIT 1),
+  (SELECT max(changed_at) FROM operations WHERE state = 'done')

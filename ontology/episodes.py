@@ -1,0 +1,94 @@
+"""What was said or read, word for word: the verbatim of an episode, and what tells two of them apart.
+
+An episode that a caller only cites has no verbatim here. One that is recorded has: its words lie in a payload of
+the journal of their own, so that they can be destroyed alone.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from ontology.claims import Episode, Source
+from ontology.ids import EpisodeId
+from ontology.instants import Instant
+from ontology.scope import Scope
+
+_DOMAIN: Final = "vigencia-episode-1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidAt:
+    """When something was said, in the words of its source."""
+
+    text: str
+    """With its offset."""
+    zone: str | None
+    """The IANA zone of who said it; `None` where only the offset in `text` is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaidBy:
+    """Who says "I": an entity by its key, or as the text calls it."""
+
+    text: str
+    is_key: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one speaker said at once."""
+
+    speaker: str
+    text: str
+    at: SaidAt | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """That the verbatim of an episode is kept, for whom, and by what it is known when it comes again."""
+
+    episode: EpisodeId
+    scope: Scope
+    content: bytes
+    """As `content_of` gives it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verbatim:
+    """The words of an episode, and what came with them."""
+
+    kept: Kept
+    body: str | tuple[Turn, ...]
+    media_type: str
+    session: str | None
+    source_uri: str | None
+    me: SaidBy | None
+    said_at: SaidAt | None
+    """`None` where nobody told; nothing stands for it then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedEpisode:
+    """A recorded episode as it is read back."""
+
+    episode: Episode
+    scope: Scope
+    recorded_at: Instant
+    principal: str
+    verbatim: Verbatim | None
+    """`None` once the words were destroyed."""
+
+
+def content_of(
+    scope: Scope, source: Source, session: str | None, media_type: str, body: str | tuple[Turn, ...]
+) -> bytes:
+    """What is equal where the same source says the same again in the same session: SHA-256.
+
+    The tenant is no part of it, so that a journal keeps it in a tenant of another name; neither is the time, since
+    who repeats a request may have a newer one.
+    """
+    said: object = body if isinstance(body, str) else [[turn.speaker, turn.text] for turn in body]
+    framed = [_DOMAIN, scope.namespace, scope.purpose, source, session, media_type, said]
+    return hashlib.sha256(orjson.dumps(framed)).digest()
