@@ -1,0 +1,1 @@
+"""From what was said or read to candidates: proposals that are checked and decided elsewhere."""
