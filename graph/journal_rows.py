@@ -72,8 +72,9 @@ def load(payload: Payload) -> Row:
 
     Raises `ValueError` for what is no body.
     """
-    body: Row = orjson.loads(payload.body)
-    if not isinstance(body, list) or len(body) != 5:
+    document: object = orjson.loads(payload.body)
+    body: Row = document if isinstance(document, list) else []
+    if len(body) != 5:
         raise ValueError("no body of a payload")
     body[3] += [[] for _ in range(len(Section) - len(body[3]))]
     if body[4] is not None:
