@@ -40,9 +40,6 @@ RETRY_AFTER_SECONDS: Final = 5
 _ADDRESS: Final = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?://", re.IGNORECASE)
 _ATTEMPTS: Final = 4
 _FIRST_PAUSE: Final = 0.05
-_PLANNED_ONCE: Final = "CYPHER replan=skip "
-"""A query keeps the plan that it had at first, whatever the counts in the database become. Its indexes are named or
-unique, so that no other plan would do better, and a load that grows them would wait for a new one every ten seconds."""
 _ERRORS: Final = (DriverError, Neo4jError, OSError, UnicodeEncodeError, OverflowError)
 
 
@@ -90,7 +87,7 @@ class Work:
     def run(self, query: str, parameters: Parameters) -> list[Row]:
         """Every record that a named query gives, as a list of its columns."""
         with translating():
-            return self._transaction.run(_PLANNED_ONCE + QUERIES[query], dict(parameters)).values()
+            return self._transaction.run(QUERIES[query], dict(parameters)).values()
 
     def commit(self) -> None:
         """Raises `CommitLost` where the reply did not come."""
@@ -140,7 +137,7 @@ class Database:
 
         Raises `Unavailable`, `Busy`.
         """
-        asked = Query(_PLANNED_ONCE + QUERIES[query], timeout=self._limits.read_seconds)
+        asked = Query(QUERIES[query], timeout=self._limits.read_seconds)
 
         def once() -> list[Row]:
             with self._session(READ_ACCESS) as session:
@@ -151,7 +148,7 @@ class Database:
     def each(self, query: str, parameters: Parameters) -> Iterator[Row]:
         """The records one by one, for what may be too much at once."""
         with translating(), self._session(READ_ACCESS) as session:
-            for record in session.run(_PLANNED_ONCE + QUERIES[query], dict(parameters)):
+            for record in session.run(QUERIES[query], dict(parameters)):
                 yield list(record.values())
 
     def change(self, statement: LiteralString, parameters: Parameters) -> list[Row]:

@@ -4,8 +4,8 @@
 // and so on are those of keys.py; each holds the scope. Facts come as lists: the version, the place, predicate and
 // language of its subject, its slot's `plain`, its support, `said`; where several are in question the caller sorts.
 // What reads by `recorded_to` gives the Clock as it stood after that: if it moved past `known_at`, ask as of then.
-// Where there is a choice of indexes a query names one: it keeps the plan that it had at first, made when there was
-// nothing to choose by. `0 + x` keeps the bound of a page from being taken for the range of the seek, which is another.
+// Where there is a choice of indexes a query names one, for its first plan is made when there is nothing to choose by.
+// `0 + x` keeps the bound of a page from being taken for the range of the seek, which is another.
 // What is not to be sought has a key that is null: a filter in front would come after the seek, to each of its rows.
 
 // name: head
@@ -586,7 +586,7 @@ RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
 // name: slot_with_present
 // The same with what is believed of it now, up to $most rows of each kind: under the lock, for a writer.
 UNWIND $slots AS slot
-MATCH (s:Slot {slot: slot}) WHERE s.made_at <= $position
+MATCH (s:Slot) USING INDEX SEEK s:Slot(slot) WHERE s.slot = slot AND s.made_at <= $position
 CALL (s) {
   MATCH ()-[v:FACT]->() USING INDEX v:FACT(slot, recorded_to, valid_from)
   WHERE v.slot = s.slot AND v.recorded_to = 4611686018427387904 AND v.valid_from >= -4611686018427387904
@@ -602,7 +602,7 @@ CALL (s) {
     c.functional, c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi]) AS extents
 }
 CALL (s) {
-  MATCH (u:Support) WHERE u.slot = s.slot
+  MATCH (u:Support) USING INDEX SEEK u:Support(slot) WHERE u.slot = s.slot
   WITH u LIMIT $most
   RETURN collect([u.value_key, u.recorded_from, u.sources, u.occurrences, u.doubt]) AS support
 }

@@ -1,6 +1,6 @@
 """How the server means to run each query: by index, and with no Eager among the rows of a write.
 
-A query keeps its first plan, and these are first plans: of a database that holds nothing.
+These are first plans, of a database that holds nothing.
 """
 
 import re
@@ -31,6 +31,8 @@ PRODUCTS: Final = {
     "window": "each side is one row, an aggregate",
     "window_of_value": "each side is one row, an aggregate",
     "voice_of_root": "each side is one row, an aggregate",
+    "backlog": "each side is one row, an aggregate",
+    "recorded_episode": "each side is one row, by a unique key or an aggregate",
     "apply": "each side is one node, by a unique key",
     "put_successor": "each side is one node, by a unique key",
 }
