@@ -19,7 +19,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from api.auth.opening import open_authentication
 from api.edge import REQUEST_ID, Edge
 from api.problems import DEFECT, problem_response
-from api.routes import claims, entities, events, facts, health, history, namespaces, ontology, state
+from api.routes import (
+    claims,
+    entities,
+    episodes,
+    events,
+    facts,
+    health,
+    history,
+    namespaces,
+    ontology,
+    operations,
+    state,
+)
 from api.routes.call import Call
 from api.routes.schemas import Schemas
 from api.wire.openapi import openapi_document
@@ -31,6 +43,8 @@ if TYPE_CHECKING:
 GROUPS: Final = (
     state.routes,
     claims.routes,
+    episodes.routes,
+    operations.routes,
     facts.routes,
     history.routes,
     entities.routes,

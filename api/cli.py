@@ -14,6 +14,7 @@ from api.commands.reading import diff, history, state
 from api.commands.reasons import why
 from api.commands.serving import demo, init, serve
 from api.commands.upkeep import config, doctor, ontology
+from api.commands.worker import worker
 from api.commands.writing import remember
 
 GC_THRESHOLDS: Final = (50_000, 20, 50)
@@ -49,7 +50,7 @@ def _main(
     pass
 
 
-for command in (serve, demo, init, remember, load, state, history, diff, why, doctor):
+for command in (serve, worker, demo, init, remember, load, state, history, diff, why, doctor):
     app.command()(command)
 app.add_typer(journal)
 app.add_typer(ontology)

@@ -10,6 +10,7 @@ from api.auth.loopback import is_loopback
 from api.auth.opening import check_exposure, open_tokens
 from api.settings import Settings, config_file, effective, read_settings, unknown_variables
 from api.wiring import place_of, services
+from consolidation.worker import findings
 from graph.ports import Finding, Grade
 from ontology.errors import VigenciaError
 from ontology.instants import SECOND, Instant, format_instant
@@ -73,7 +74,9 @@ def _settings(settings: Settings, *, store: str | None, tenant: str | None) -> I
 def _store(settings: Settings) -> Iterator[Finding]:
     try:
         with services(settings, must_exist=True) as opened:
-            yield from opened.store.check(opened.clock.now())
+            now = opened.clock.now()
+            yield from opened.store.check(now)
+            yield from findings(opened.store.queue.backlog(now), now, None)
             with opened.store.read(scope_of(settings.tenant)) as reader:
                 position, recorded_at = reader.head.position, reader.head.recorded_at
             yield _clock(position, recorded_at, opened.clock.now())

@@ -57,6 +57,7 @@ STATUS: Final[Mapping[str, int]] = MappingProxyType(
         "precondition-required": 428,
         "internal": 500,
         "store-unavailable": 503,
+        "extractor-unavailable": 503,
         "issuer-unavailable": 503,
     }
 )

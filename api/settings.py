@@ -31,6 +31,7 @@ MEMORY: Final = ":memory:"
 NEO4J: Final = "neo4j"
 """The store at `NEO4J_URI`."""
 
+EXTRACTORS: Final = ("mappings", "rules", "llm")
 _LEVELS: Final = ("debug", "info", "warning", "error")
 _STORES: Final = (
     "give 'sqlite:///PATH', 'sqlite:////ABSOLUTE/PATH', 'sqlite:///:memory:', 'neo4j', 'neo4j://HOST:PORT' or "
@@ -82,6 +83,13 @@ def _level(name: str) -> str:
     if name.lower() not in _LEVELS:
         raise ValueError(f"give one of {', '.join(_LEVELS)}")
     return name.lower()
+
+
+def _extractors(names: str) -> str:
+    listed = [name.strip() for name in names.split(",")]
+    if not all(listed) or not set(listed) <= set(EXTRACTORS):
+        raise ValueError(f"give some of {', '.join(EXTRACTORS)}, with commas between")
+    return ",".join(listed)
 
 
 def _tenant(name: str) -> str:
@@ -150,6 +158,18 @@ class Settings(BaseSettings):
     body_bytes_max: int = Field(
         16_777_216, ge=1024, le=268_435_456, description="how many bytes the body of one request may have"
     )
+    episode_bytes_max: int = Field(
+        1_000_000, ge=1, le=16_777_216, description="how many bytes the text of one episode may have"
+    )
+    worker: bool = Field(True, description="whether `serve` reads episodes itself, besides any `vigencia worker`")
+    extractors: Annotated[str, AfterValidator(_extractors)] = Field(
+        "mappings,rules", description="what reads episodes: `mappings`, `rules`, `llm`, with commas between"
+    )
+    extractor_model: str | None = Field(None, description="the model of the extractor `llm`, as `provider:model`")
+    lease_seconds: float = Field(
+        60.0, ge=1, le=3600, description="after how long without a heartbeat another worker takes an episode over"
+    )
+    attempts_max: int = Field(5, ge=1, le=100, description="how often an episode is tried before it is a dead letter")
     idempotency_days: int = Field(
         7, ge=1, le=365, description="how long an idempotency key is remembered; never under one day"
     )

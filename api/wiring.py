@@ -7,14 +7,19 @@ import logging
 import os
 import secrets
 import shutil
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
+from consolidation.episodes import Recorder
+from consolidation.pipeline import Pipeline, Reads
+from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
@@ -26,6 +31,8 @@ from ontology.scope import scope_of
 
 FREE_BYTES_MIN: Final = 100 * 1024**2
 _MAKE_IT: Final = "make it with `vigencia init`, or name another with --store"
+DRAIN_SECONDS: Final = 10.0
+"""How long the end of a server waits for the episode at hand."""
 _RETRY_SECONDS: Final = 1.0
 
 log = logging.getLogger("vigencia.api.wiring")
@@ -155,6 +162,16 @@ class Services:
     clock: Clock
     randomness: Randomness
     settings: Settings
+    recorder: Recorder
+    reads: Reads
+    """What reads episodes."""
+    worker: Worker | None
+    """The one of this process, if it has one."""
+
+    def wake_worker(self) -> None:
+        """There is something to read."""
+        if self.worker is not None:
+            self.worker.wake()
 
     def close(self) -> None:
         self.store.close()
@@ -174,6 +191,7 @@ def open_services(
     *,
     must_exist: bool = False,
     wait_seconds: float = 0.0,
+    reads: Reads | None = None,
 ) -> Services:
     """Open the store that the settings name, and make it if it is not there.
 
@@ -181,6 +199,13 @@ def open_services(
     """
     clock, randomness = clock or SystemClock(), randomness or SystemRandomness()
     store = _awaited(place_of(settings), wait_seconds, must_exist=must_exist)
+    return services_over(store, settings, clock, randomness, reads)
+
+
+def services_over(
+    store: MemoryStore, settings: Settings, clock: Clock, randomness: Randomness, reads: Reads | None = None
+) -> Services:
+    """The services over a store that is open; `reads` in place of the extractors that the settings name."""
     writer = Writer(
         store=store,
         clock=clock,
@@ -189,7 +214,52 @@ def open_services(
         items_max=settings.items_max,
         key_days=settings.idempotency_days,
     )
-    return Services(store=store, writer=writer, clock=clock, randomness=randomness, settings=settings)
+    recorder = Recorder(
+        store=store,
+        clock=clock,
+        randomness=randomness,
+        bytes_max=settings.episode_bytes_max,
+        key_days=settings.idempotency_days,
+    )
+    named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
+    return Services(
+        store=store,
+        writer=writer,
+        clock=clock,
+        randomness=randomness,
+        settings=settings,
+        recorder=recorder,
+        reads=reads or named,
+        worker=None,
+    )
+
+
+def make_worker(opened: Services) -> Worker:
+    """A worker over these services, not begun."""
+    settings = opened.settings
+    pipeline = Pipeline(store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads)
+    return Worker(
+        store=opened.store,
+        runs=pipeline,
+        clock=opened.clock,
+        name=f"{socket.gethostname()}-{os.getpid()}",
+        pace=Pace(lease_seconds=settings.lease_seconds, attempts_max=settings.attempts_max),
+    )
+
+
+@contextmanager
+def working(opened: Services) -> Iterator[Services]:
+    """The services with a worker that reads episodes for the length of a block, where the settings want one."""
+    if not opened.settings.worker:
+        yield opened
+        return
+    worker = make_worker(opened)
+    worker.start()
+    try:
+        yield replace(opened, worker=worker)
+    finally:
+        if not worker.stop(DRAIN_SECONDS):
+            log.warning("the episode at hand did not end within %g s; another worker takes it over", DRAIN_SECONDS)
 
 
 def _awaited(place: Place, wait_seconds: float, *, must_exist: bool) -> MemoryStore:

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 import orjson
 
+from consolidation.admission import ON_THIS_MACHINE, Standing, admit
 from consolidation.check import VIOLATIONS_MAX, again
 from consolidation.receipts import restored
 from consolidation.write import KEY_CHARS_MAX, LEDGER_ALPHABET, Written
@@ -93,13 +94,15 @@ class Recorder:
         self._key_days = key_days
 
     def record(
-        self, scope: Scope, principal: str, episodes: Sequence[NewEpisode], *, key: str | None = None
-    ) -> Written:
+        self, scope: Scope, principal: str, episodes: Sequence[NewEpisode], *, key: str | None = None,
+        standing: Standing = ON_THIS_MACHINE,
+    ) -> Written:  # fmt: skip
         """Keep all of `episodes`, in order, and queue them to be read; or none of them.
 
         What the same source said before in the same session, word for word, is not kept again: the answer names the
-        first one. `key` makes a retry answer as the first attempt did. Raises `Incorrect` with a violation per thing
-        that is wrong, `TooLarge`, `KeyReused`, `Busy`, `Unavailable`; nothing is kept then.
+        first one. `key` makes a retry answer as the first attempt did. `standing` is what the principal may do in this
+        scope. Raises `Incorrect` with a violation per thing
+        that is wrong, `TooLarge`, `Forbidden`, `KeyReused`, `Busy`, `Unavailable`; nothing is kept then.
         """
         checked = self._check(episodes, principal)
         request = b"" if key is None else _digest(key, scope, episodes)
@@ -109,6 +112,7 @@ class Recorder:
                 answered = tx.answered(principal, key)
                 if answered is not None:
                     return _replay(answered, request, key)
+            admit(tx, principal, standing, self._clock.now())
             receipt = self._record(tx, principal, checked)
             if key is not None:
                 until = Instant(self._clock.now() + self._key_days * DAY)

@@ -22,7 +22,7 @@ from ontology.claims import Entity, Episode, Source
 from ontology.errors import Incorrect, Refused, Violation, shown
 from ontology.events import Kind, SlotHead
 from ontology.facts import AsOf, Slot
-from ontology.ids import EntityId, EpisodeId, Ledger, Place, entity_id
+from ontology.ids import EntityId, EpisodeId, Ledger, Place, entity_id, is_recorded
 from ontology.instants import OPEN_START, Instant
 from ontology.schema import Predicate, Schema
 from ontology.values import EntityMention, Value, ValueType, entity_value
@@ -105,6 +105,8 @@ class Lookup:
         if id is None:
             return None
         known = self._episodes.get(id)
+        if known is None and is_recorded(id):
+            raise _unknown(f"no episode {shown(id)} is recorded here", "/episode", "not_found", "not-found")
         if known is None:
             source = telling.source or principal
             known = Episode(id=id, source=source, observed_at=telling.observed_at, root=telling.root or source)

@@ -218,8 +218,9 @@ def findings(backlog: Backlog, now: Instant, worker: Worker | None) -> list[Find
     else:
         found.append(Finding(check="worker", finding="nothing is overdue"))
     if backlog.failed_at is not None and backlog.failed_at > (backlog.done_at or 0):
-        failing = f"failing since the last success, {backlog.retried} to be tried again: {backlog.reason}"
+        failing = f"every attempt since the last success failed; {backlog.retried} will be tried again"
         found.append(Finding(check="extractor", finding=failing, grade=Grade.FAILED))
+        found.append(Finding(check="extractor reason", finding=backlog.reason or "", private=True))
     else:
         found.append(Finding(check="extractor", finding="nothing fails"))
     return found

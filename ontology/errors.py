@@ -360,6 +360,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             cause="Many writers at once, a store that is starting or stopped, a full disk.",
             fix="Try again after `Retry-After` with the same idempotency key.",
         ),
+        "extractor-unavailable": Problem(
+            title="Episodes are not read now",
+            meaning="What was recorded is kept and queued, but nobody makes claims of it.",
+            cause="No worker runs, the worker died, or the extractor fails each time, such as a model that is away.",
+            fix="Start `vigencia worker`, or look at the reason, then retry the operations that failed.",
+        ),
         "issuer-unavailable": Problem(
             title="The issuer of tokens cannot be asked",
             meaning="The public keys of the token issuer cannot be fetched, so no token can be verified now.",

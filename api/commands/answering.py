@@ -67,6 +67,7 @@ EXIT_OF: Final[Mapping[str, int]] = MappingProxyType(
         "missing-role": AUTH,
         "foreign-origin": AUTH,
         "store-unavailable": UNAVAILABLE,
+        "extractor-unavailable": UNAVAILABLE,
         "issuer-unavailable": UNAVAILABLE,
         "internal": UNEXPECTED,
     }

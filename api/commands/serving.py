@@ -49,15 +49,15 @@ def serve(
 
         from api.auth.opening import check_exposure
         from api.settings import read_settings
-        from api.wiring import place_of, services
+        from api.wiring import place_of, services, working
         from ontology.scope import scope_of
 
         settings = read_settings(host=host, port=port, keys_file=keys_file, store=store)
         check_exposure(settings)
-        logging.config.dictConfig(_logging(settings.log_level))
+        logging.config.dictConfig(log_settings(settings.log_level))
         wait_seconds = settings.store_wait_seconds
         # nobody is let in before there is a store, so a caller is refused at once instead of left waiting
-        with _stoppable(), _bound(settings) as listener, services(settings, wait_seconds=wait_seconds) as opened:
+        with stoppable(), _bound(settings) as listener, services(settings, wait_seconds=wait_seconds) as opened:
             if demo:
                 from api.demo import seed
 
@@ -69,7 +69,8 @@ def serve(
                 out.tell(f"vigencia serves {place_of(settings).name} on {url}; Ctrl-C stops it")
                 if demo:
                     out.tell(_to_try(url))
-            _run(opened, listener)
+            with working(opened) as ready:
+                _run(ready, listener)
 
 
 def demo(
@@ -167,7 +168,7 @@ def _run(services: "Services", listener: socket.socket) -> None:
     from api.app import create_app
 
     config = uvicorn.Config(
-        create_app(services), log_config=_logging(services.settings.log_level), access_log=False, lifespan="auto",
+        create_app(services), log_config=log_settings(services.settings.log_level), access_log=False, lifespan="auto",
         server_header=False, timeout_graceful_shutdown=10,
     )  # fmt: skip
     with contextlib.suppress(KeyboardInterrupt):
@@ -176,7 +177,7 @@ def _run(services: "Services", listener: socket.socket) -> None:
 
 
 @contextlib.contextmanager
-def _stoppable() -> "Iterator[None]":
+def stoppable() -> "Iterator[None]":
     """Ctrl-C and SIGTERM end the block, the first process of a container too, whom signals pass by otherwise.
 
     uvicorn raises the signal again when it has ended; here that is the end of the command, not of the process.
@@ -223,7 +224,7 @@ def _taken(settings: "Settings", exc: OSError) -> "Unavailable":
     )
 
 
-def _logging(level: str) -> dict[str, object]:
+def log_settings(level: str) -> dict[str, object]:
     """Everything goes to stderr; stdout is for data."""
     stderr = {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stderr"}
     return {

@@ -17,12 +17,16 @@ from api.limits import check_content_type, read_json
 from api.routes.schemas import Schemas
 from api.wire.violations import validated
 from consolidation.admission import Standing, namespaces, transfer
+from consolidation.episodes import NewEpisode
 from consolidation.items import Item
+from consolidation.worker import findings
 from graph.ports import Finding, Reader
 from ontology.access import Ownership
 from ontology.errors import JSON, Incorrect, PreconditionRequired, Violation, shown
 from ontology.grants import Grant, reaches
+from ontology.ids import OperationId
 from ontology.instants import Instant
+from ontology.operations import Operation, State
 from ontology.schema_merge import Pack
 
 if TYPE_CHECKING:
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=BaseModel)
 
+WAIT_SECONDS_MAX: Final = 30.0
 _TAG: Final = re.compile(r'\s*(?P<tag>(?:W/)?"[^"]*")\s*(?:,|$)')
 
 
@@ -101,18 +106,40 @@ class Call:
         """A snapshot of a scope that was asked for reading."""
         return self.services.store.read(scope.demand(Grant.READ))
 
+    def record(self, scope: Permitted, episodes: Sequence[NewEpisode], *, key: str | None) -> "Written":
+        """Keep episodes in a scope that was asked for writing, and queue them; raises what the recorder raises."""
+        recorded = self.services.recorder.record(
+            scope.demand(Grant.WRITE), self.principal.name, episodes, key=key, standing=self._standing(scope)
+        )
+        self.services.wake_worker()
+        return recorded
+
+    def operations(self, scope: Permitted, ids: Sequence[OperationId]) -> list[Operation]:
+        """Operations of a scope that was asked for reading, or in which one was just queued. Raises `NotFound`."""
+        queue = self.services.store.queue
+        permitted_scope = scope.demand(Grant.READ, Grant.WRITE)
+        return [queue.operation(permitted_scope, id) for id in ids]
+
+    def operations_in(
+        self, scope: Permitted, state: State, *, limit: int, after: OperationId | None
+    ) -> Sequence[Operation]:
+        """Those in a state of a scope that was asked for reading."""
+        return self.services.store.queue.operations(scope.demand(Grant.READ), state, limit=limit, after=after)
+
+    def retry(self, scope: Permitted, id: OperationId) -> bool:
+        """Queue a failed operation of a scope that was asked for writing anew; false for one that is not failed."""
+        now = self.services.clock.now()
+        retried = self.services.store.queue.retry(scope.demand(Grant.WRITE), id, now)
+        self.services.wake_worker()
+        return retried
+
     def write(
         self, scope: Permitted, items: Sequence[Item], *, dry_run: bool, key: str | None, recorded_at: Instant | None
     ) -> "Written":
         """Do the items in a scope that was asked for writing, or for proposing; raises what the writer raises."""
-        standing = Standing(
-            may_write=Grant.WRITE in scope.grants,
-            may_propose=Grant.PROPOSE in scope.grants,
-            becomes_owner=not self.principal.local,
-        )
         return self.services.writer.write(
             scope.demand(Grant.WRITE, Grant.PROPOSE), self.principal.name, items, dry_run=dry_run, key=key,
-            recorded_at=recorded_at, standing=standing,
+            recorded_at=recorded_at, standing=self._standing(scope),
         )  # fmt: skip
 
     def put_schema(
@@ -139,6 +166,18 @@ class Call:
     def findings(self) -> list[Finding]:
         """What the store reports of itself."""
         return self.services.store.check(self.services.clock.now())
+
+    def backlog(self) -> list[Finding]:
+        """Whether episodes are read: what the queue and the worker of this process report."""
+        now = self.services.clock.now()
+        return findings(self.services.store.queue.backlog(now), now, self.services.worker)
+
+    def _standing(self, scope: Permitted) -> Standing:
+        return Standing(
+            may_write=Grant.WRITE in scope.grants,
+            may_propose=Grant.PROPOSE in scope.grants,
+            becomes_owner=not self.principal.local,
+        )
 
     def body(self, model: type[M], *, optional: bool = False) -> M:
         """The body as a model of this kind; an `optional` one may be empty.
@@ -172,6 +211,12 @@ class Call:
         given = self.header(b"prefer") or ""
         pairs = (part.split(";")[0].partition("=") for part in given.split(","))
         return {name.strip().lower(): value.strip().strip('"').lower() for name, _, value in pairs if name.strip()}
+
+    @property
+    def wait_seconds(self) -> float:
+        """How long the caller would wait for the end of an operation (`Prefer: wait=n`, RFC 7240), 30 at most."""
+        given = self.preferences.get("wait", "")
+        return min(float(given), WAIT_SECONDS_MAX) if given.isascii() and given.isdigit() else 0.0
 
     def if_match(self) -> list[str] | None:
         """The entity tags of `If-Match`, `None` without that header.

@@ -49,6 +49,8 @@ def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> Wire:
     scope: Scope = reader.scope
     changes = decode(event, payloads, tenant=scope.tenant)
     here = any(head.slot.scope == scope for head in changes.slots) or any(e.scope == scope for e in changes.erasures)
+    recorded: list[JSON] = [each.kept.episode for each in changes.verbatims if each.kept.scope == scope]
+    here = here or bool(recorded)
     # the first write of a tenant brings its schema along: who did that is for those of its scope to know
     tells_who = here or event.kind is Kind.SCHEMA
     return {
@@ -61,5 +63,6 @@ def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> Wire:
         "ended": [ending.claim for ending in changes.endings] if here else [],
         "opened": [version.id for version in changes.opened] if here else [],
         "closed": [version.id for version in changes.closed] if here else [],
+        "episodes": recorded,
         "schema_version": changes.schema.version if changes.schema else None,
     }

@@ -8,7 +8,8 @@ from api.routes.call import Call
 from api.routes.routing import Routes
 from api.wire import answers
 from api.wire.queries import NoQuery
-from ontology.errors import NotFound, shown
+from graph.ports import Grade
+from ontology.errors import JSON, NotFound, Unavailable, shown
 
 routes = Routes("server", "Whether the server runs, and what its problem types mean.")
 
@@ -24,11 +25,21 @@ def read_health(call: Call, query: NoQuery) -> Response:
 
 @routes.get(
     "/readyz", query=NoQuery, answer=answers.Ready,
-    problems=("invalid-request", "internal", "store-unavailable"), conditional=False,
+    problems=("invalid-request", "internal", "store-unavailable", "extractor-unavailable"), conditional=False,
 )  # fmt: skip
 def read_readiness(call: Call, query: NoQuery) -> Response:
-    """Whether the store answers, and what it reports of itself."""
-    found = call.findings()
+    """Whether the store answers and episodes are read, and what both report of themselves.
+
+    503 where a worker is dead, nobody reads what is due, or every attempt since the last success failed.
+    """
+    found, reading = call.findings(), call.backlog()
+    if any(each.grade is Grade.FAILED for each in reading):
+        shown_ones: dict[str, JSON] = {each.check: each.finding for each in reading if not each.private}
+        failing = "; ".join(f"{each.check}: {each.finding}" for each in reading if each.grade is Grade.FAILED)
+        raise Unavailable(
+            f"episodes are not read: {failing}", slug="extractor-unavailable", members={"checks": shown_ones}
+        )
+    found += reading
     return _json({"status": "ready", "checks": {each.check: each.finding for each in found if not each.private}})
 
 

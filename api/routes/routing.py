@@ -57,6 +57,8 @@ class Route:
     """The content types of a body."""
     at_once: bool
     """Whether its handler waits for nothing, the store neither."""
+    accepted: bool
+    """Whether it may answer 202 too: done later."""
 
 
 class Routes:
@@ -82,6 +84,7 @@ class Routes:
         return self._declare(
             method="GET", path=path, query=query, answer=answer, problems=problems, conditional=conditional,
             body=None, body_optional=False, precondition=False, keyed=False, examples={}, media=(), at_once=at_once,
+            accepted=False,
         )  # fmt: skip
 
     def post(
@@ -95,12 +98,13 @@ class Routes:
         precondition: bool = False,
         keyed: bool = True,
         examples: dict[str, Any] | None = None,
+        accepted: bool = False,
     ) -> Callable[[Handler[NoQuery]], Handler[NoQuery]]:
         """Declare the handler of a POST."""
         return self._declare(
             method="POST", path=path, query=NoQuery, answer=answer, problems=problems, conditional=False,
             body=body, body_optional=optional, precondition=precondition, keyed=keyed, examples=examples or {},
-            media=("application/json",), at_once=False,
+            media=("application/json",), at_once=False, accepted=accepted,
         )  # fmt: skip
 
     def put(
@@ -118,7 +122,7 @@ class Routes:
         return self._declare(
             method="PUT", path=path, query=query, answer=answer, problems=problems, conditional=False,
             body=body, body_optional=False, precondition=False, keyed=False, examples=examples, media=media,
-            at_once=False,
+            at_once=False, accepted=False,
         )  # fmt: skip
 
     def _declare(self, *, query: type[Q], **known: Any) -> Callable[[Handler[Q]], Handler[Q]]:

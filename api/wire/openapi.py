@@ -156,6 +156,8 @@ def _responses(route: "Route") -> dict[str, Any]:
     if route.path.startswith("/problems"):
         answer["content"]["text/html"] = {"schema": {"type": "string"}}
     responses: dict[str, Any] = {"200": answer}
+    if route.accepted:
+        responses["202"] = {**answer, "description": "Kept; the rest is done later."}
     if route.conditional:
         responses["304"] = {"description": "The caller has this answer already.", "headers": _ID}
     by_status: dict[int, list[str]] = {}

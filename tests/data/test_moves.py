@@ -14,16 +14,14 @@ from pathlib import Path
 import pytest
 
 from api.settings import Settings
-from api.wiring import Services
+from api.wiring import services_over
 from benchmarks import convert_gdp, convert_yago
 from benchmarks.conversion import Line
-from consolidation.write import Writer
 from graph.ledger import ledger_hash
 from graph.ports import MemoryStore
 from graph.sqlite_store.store import SqliteStore
 from graph.transfer import export_events, import_events, verify_events
 from ontology.instants import Instant, parse_instant
-from ontology.packs import load_core
 from ontology.scope import Tenant
 from tests.conftest import FrozenClock, SeededRandomness
 from tests.data.loading import ITEMS_MAX, load
@@ -88,10 +86,8 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Memor
 def loaded(stop: Stop, folder: Path, lines: Lines, *, as_recorded: bool) -> int:
     """Load a set into a stop, under a clock that stands; gives how many lines were refused."""
     clock, randomness = FrozenClock(NOW), SeededRandomness(11)
-    writer = Writer(store=stop.store, clock=clock, randomness=randomness, core=load_core(), items_max=ITEMS_MAX)
-    services = Services(
-        store=stop.store, writer=writer, clock=clock, randomness=randomness, settings=Settings(tenant=stop.tenant)
-    )
+    settings = Settings(tenant=stop.tenant, items_max=ITEMS_MAX)
+    services = services_over(stop.store, settings, clock, randomness)
     source = stop.folder / f"{stop.tenant}-lines.jsonl"
     return len(load(services, stop.tenant, islice(lines(folder), LINES), source, as_recorded=as_recorded))
 

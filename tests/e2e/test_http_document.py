@@ -53,7 +53,10 @@ def test_operation_ids_are_unique_and_stable(document: dict[str, Any]) -> None:
 def test_tags_come_in_reading_order(document: dict[str, Any]) -> None:
     order = [tag["name"] for tag in document["tags"]]
 
-    assert order == ["state", "claims", "facts", "history", "entities", "ontology", "events", "namespaces", "server"]
+    assert order == [
+        "state", "claims", "episodes", "operations", "facts", "history", "entities", "ontology", "events",
+        "namespaces", "server",
+    ]  # fmt: skip
     assert {tag for _, _, operation in operations(document) for tag in operation["tags"]} == set(order)
 
 

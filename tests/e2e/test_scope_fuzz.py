@@ -22,11 +22,9 @@ import pytest
 from api.app import GROUPS, create_app
 from api.routes.routing import Route
 from api.settings import read_settings
-from api.wiring import Services, open_services
+from api.wiring import Services, open_services, services_over
 from consolidation.items import Assert, Replace, Said
-from consolidation.write import Writer
 from ontology.grants import Grant, grant_words
-from ontology.packs import load_core
 from ontology.scope import Scope, scope_of
 from tests.conftest import FrozenClock, SeededRandomness
 from tests.e2e.conftest import issued
@@ -234,9 +232,8 @@ def on_sqlite(folder: Path) -> Services:
 
 def on_neo4j(folder: Path) -> Services:
     store, clock, randomness = empty_store(), FrozenClock(), SeededRandomness()
-    writer = Writer(store=store, clock=clock, randomness=randomness, core=load_core())
     settings = read_settings(store=f"sqlite:///{folder / 'unused.db'}", position_seconds=0)
-    return Services(store=store, writer=writer, clock=clock, randomness=randomness, settings=settings)
+    return services_over(store, settings, clock, randomness)
 
 
 STORES: Final[dict[str, tuple[Callable[[Path], Services], int]]] = {

@@ -414,7 +414,8 @@ def test_readiness_shows_a_failing_extractor_until_something_succeeds(room: Room
     room.work()
     shown = {f.check: f for f in findings(room.store.queue.backlog(room.clock.now()), room.clock.now(), None)}
     assert shown["extractor"].grade is Grade.FAILED
-    assert "the model did not answer" in shown["extractor"].finding
+    assert "the model did not answer" in shown["extractor reason"].finding
+    assert shown["extractor reason"].private, "it may hold what was said"
     room.say("Bo age 5")
     room.work()
     shown = {f.check: f for f in findings(room.store.queue.backlog(room.clock.now()), room.clock.now(), None)}

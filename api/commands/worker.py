@@ -1,0 +1,47 @@
+"""`vigencia worker`: to read episodes that were recorded."""
+
+import threading
+from typing import Annotated
+
+import typer
+
+from api.commands import options
+from api.commands.answering import answering
+
+
+def worker(
+    drain: Annotated[bool, typer.Option("--drain", help="End when nothing is left that can be done now.")] = False,
+    store: options.Store = None,
+    quiet: options.Quiet = False,
+) -> None:
+    """Read the episodes that are queued, until a signal comes; several workers share the work.
+
+    vigencia worker
+
+    vigencia worker --drain
+
+    `vigencia serve` has a worker of its own, unless VIGENCIA_WORKER is false. SIGTERM ends the episode at hand and
+    gives back the others; what a worker that is killed had begun is begun again by another.
+    """
+    with answering(as_json=False, quiet=quiet) as out:
+        import logging.config
+
+        from api.commands.serving import log_settings, stoppable
+        from api.settings import read_settings
+        from api.wiring import make_worker, place_of, services
+
+        settings = read_settings(store=store)
+        logging.config.dictConfig(log_settings(settings.log_level))
+        with services(settings, wait_seconds=settings.store_wait_seconds) as opened, stoppable():
+            made = make_worker(opened)
+            if drain:
+                out.line(str(made.work_off()))
+                return
+            if not quiet:
+                out.tell(f"vigencia reads the episodes of {place_of(settings).name}; Ctrl-C stops it")
+            never = threading.Event()
+            try:
+                made.run_until(never.wait)
+            finally:
+                if not made.stop(settings.lease_seconds):
+                    out.tell("the episode at hand did not end in time; another worker takes it over")

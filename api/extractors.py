@@ -1,0 +1,40 @@
+"""Which extractors read episodes here: those that the settings name, made once for each schema."""
+
+from typing import Final
+
+from consolidation.extraction.base import BUDGET, EpisodeText, Extraction, Extracts
+from consolidation.pipeline import Reads
+from ontology.schema import Schema
+
+SCHEMAS_MAX: Final = 64
+"""For so many schemas their extractors are kept."""
+
+
+class InstalledExtractors:
+    """The extractors of these names, asked one after the other."""
+
+    def __init__(self, names: tuple[str, ...], model: str | None = None) -> None:
+        self._names = names
+        self._model = model
+        self._made: dict[int, tuple[Schema, tuple[Extracts, ...]]] = {}
+
+    def version(self, schema: Schema) -> str:
+        return ", ".join(f"{each.who.name} {each.who.version}" for each in self._of(schema))
+
+    def read(self, text: EpisodeText, schema: Schema) -> Extraction:
+        from consolidation.extraction.registry import extract
+
+        return extract(text, self._of(schema), (), BUDGET)
+
+    def _of(self, schema: Schema) -> tuple[Extracts, ...]:
+        known = self._made.get(id(schema))
+        if known is None or known[0] is not schema:
+            if len(self._made) >= SCHEMAS_MAX:
+                self._made.clear()
+            from consolidation.extraction.registry import extractors  # it takes a while to load
+
+            known = self._made[id(schema)] = (schema, extractors(schema, self._names, self._model))
+        return known[1]
+
+
+_conforms: type[Reads] = InstalledExtractors

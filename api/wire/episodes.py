@@ -1,0 +1,215 @@
+"""Episodes and operations on the wire: what a body may hold, what an answer looks like, how one is rendered."""
+
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from api.wire.answers import When
+from api.wire.queries import LIMIT, Limit, ScopeQuery, Words
+from consolidation.episodes import TEXT, NewEpisode, NewTurn
+from ontology.episodes import RecordedEpisode, SaidAt
+from ontology.errors import JSON
+from ontology.instants import format_instant
+from ontology.operations import Operation
+
+EXAMPLES: dict[str, Any] = {
+    "a text": {
+        "episodes": [
+            {
+                "text": "Mira's passport must be renewed by 30 June.", "source": "chat", "session": "s-1",
+                "observed_at": "2026-06-01T09:00:00+02:00", "tz": "Europe/Vienna",
+            }
+        ]
+    },
+    "turns": {
+        "episodes": [
+            {
+                "turns": [
+                    {"speaker": "Mira", "text": "I moved to Paris yesterday."},
+                    {"speaker": "assistant", "text": "Noted."},
+                ],
+                "me": {"key": "mira"}, "session": "s-2", "observed_at": "2026-06-02T09:00:00Z",
+            }
+        ]
+    },
+}  # fmt: skip
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class TurnBody(_Body):
+    """What one speaker said at once."""
+
+    speaker: str = Field(min_length=1, max_length=500)
+    text: str
+    at: str | None = Field(None, max_length=64, description="When; the time of the episode where it is left out.")
+
+
+class MeBody(_Body):
+    """Who says "I": an entity by its key, or a name."""
+
+    key: str | None = Field(None, max_length=500)
+    name: str | None = Field(None, max_length=500)
+
+
+class EpisodeBody(_Body):
+    """One thing said or read: a text, or turns."""
+
+    text: str | None = Field(None, description="What was said, word for word.")
+    turns: list[TurnBody] | None = Field(None, description="The same as a conversation.")
+    me: MeBody | None = Field(None, description='Who says "I" in the text, or which speaker is who.')
+    media_type: str = Field(TEXT, max_length=130)
+    source: str | None = Field(None, max_length=500, description="Who said it; by default the caller.")
+    source_uri: str | None = Field(None, max_length=2_000, description="Where it can be read.")
+    session: str | None = Field(None, max_length=500, description="Episodes of one session are read in their order.")
+    observed_at: str | None = Field(None, max_length=64, description="When it was said; not later than now.")
+    tz: str | None = Field(None, max_length=64, description="The zone of the speaker, for days such as yesterday.")
+    root: str | None = Field(None, max_length=500, description="What it repeats, where it is an echo.")
+
+    def episode(self) -> NewEpisode:
+        turns = None if self.turns is None else [NewTurn(speaker=t.speaker, text=t.text, at=t.at) for t in self.turns]
+        me = self.me or MeBody()
+        return NewEpisode(
+            text=self.text, turns=turns, me_key=me.key, me_name=me.name, media_type=self.media_type,
+            source=self.source, source_uri=self.source_uri, session=self.session, observed_at=self.observed_at,
+            zone=self.tz, root=self.root,
+        )  # fmt: skip
+
+
+class EpisodesBody(_Body):
+    """Episodes that are kept together or not at all."""
+
+    episodes: list[EpisodeBody] = Field(json_schema_extra={"minItems": 1, "maxItems": 1_000})
+    namespace: str = Field("default", max_length=500)
+    purpose: str = Field("general", max_length=500)
+    operation_id: str | None = Field(None, max_length=255, description="The same as `Idempotency-Key`.")
+
+
+class RetryBody(_Body):
+    """Where the operation is."""
+
+    namespace: str = Field("default", max_length=500)
+    purpose: str = Field("general", max_length=500)
+
+
+class OperationsQuery(ScopeQuery):
+    """Operations in one state."""
+
+    state: Literal["queued", "running", "done", "failed"] = Field("failed", description="`failed`: the dead letters.")
+    after: Words | None = Field(None, description="The id of the last one that is known already.")
+    limit: Limit = LIMIT
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+
+class RecordedItem(_Answer):
+    """What became of one episode."""
+
+    episode: str
+    operation: str
+    state: str | None = Field(description="Of the operation; `null` for a duplicate, whose operation is an older one.")
+    duplicate: bool = Field(description="The same source said the same before in this session: nothing was kept.")
+    observed_at: When | None
+    warnings: list[dict[str, str]]
+
+
+class Recorded(_Answer):
+    """Episodes that are kept, and will be read."""
+
+    position: int
+    recorded_at: When
+    items: list[RecordedItem]
+
+
+class OperationAnswer(_Answer):
+    """The reading of one episode."""
+
+    id: str
+    episode: str
+    state: str
+    attempts: int
+    next_at: When | None = Field(description="Not before which it is tried again.")
+    reason: str | None = Field(description="Why the last attempt failed.")
+    receipts: dict[str, Any] | None = Field(
+        description="Once it is done: `claims`, `refused`, `held`, `entities`, `notes`, `transactions`."
+    )
+    queued_at: When
+    changed_at: When
+
+
+class Operations(_Answer):
+    """A page of operations."""
+
+    items: list[OperationAnswer]
+    next_after: str | None
+
+
+class Episode(_Answer):
+    """A recorded episode with its words and the claims that cite it."""
+
+    id: str
+    text: str | None
+    turns: list[dict[str, Any]] | None
+    erased: bool = Field(description="The words were destroyed.")
+    source: str
+    root: str
+    observed_at: When | None
+    recorded_at: When
+    operation: OperationAnswer | None
+    claims: list[dict[str, Any]]
+
+
+def operation_document(operation: Operation) -> dict[str, JSON]:
+    """An operation as the wire shows it."""
+    waits = operation.state.value == "queued"
+    return {
+        "id": operation.id,
+        "episode": operation.episode,
+        "state": operation.state.value,
+        "attempts": operation.attempts,
+        "next_at": format_instant(operation.next_at) if waits else None,
+        "reason": operation.reason,
+        "receipts": None if operation.receipts is None else orjson.loads(operation.receipts),
+        "queued_at": format_instant(operation.queued_at),
+        "changed_at": format_instant(operation.changed_at),
+    }
+
+
+def episode_document(recorded: RecordedEpisode) -> dict[str, JSON]:
+    """A recorded episode without what was made of it."""
+    episode, words = recorded.episode, recorded.verbatim
+    document: dict[str, JSON] = {
+        "id": episode.id,
+        "text": None,
+        "turns": None,
+        "erased": words is None,
+        "source": episode.source,
+        "root": episode.root,
+        "observed_at": None if episode.observed_at is None else format_instant(episode.observed_at),
+        "recorded_at": format_instant(recorded.recorded_at),
+        "principal": recorded.principal,
+    }
+    if words is None:
+        return document
+    if isinstance(words.body, str):
+        document["text"] = words.body
+    else:
+        document["turns"] = [{"speaker": t.speaker, "text": t.text, "at": _text(t.at)} for t in words.body]
+    me = words.me
+    return document | {
+        "me": None if me is None else {"key" if me.is_key else "name": me.text},
+        "media_type": words.media_type,
+        "session": words.session,
+        "source_uri": words.source_uri,
+        "said_at": _text(words.said_at),
+        "tz": None if words.said_at is None else words.said_at.zone,
+    }
+
+
+def _text(at: SaidAt | None) -> str | None:
+    return None if at is None else at.text
