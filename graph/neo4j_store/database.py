@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 RETRY_AFTER_SECONDS: Final = 5
 """What a caller is told to wait when the server is away: a restart takes longer than a lock."""
+_CREDENTIALS: Final = "check the user and the password (NEO4J_USERNAME, NEO4J_PASSWORD)"
 _ADDRESS: Final = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?://", re.IGNORECASE)
 _ATTEMPTS: Final = 4
 _FIRST_PAUSE: Final = 0.05
@@ -222,9 +223,13 @@ def translated(exc: Exception) -> VigenciaError:
         case OverflowError():
             detail = "a number is beyond 64 bits; give a smaller one"
             return Incorrect(detail, violations=(Violation(pointer="", code="out_of_range", detail=detail),))
+        case Neo4jError() if "AuthenticationRateLimit" in code:
+            return _away("the server lets nobody in for a while, after too many wrong passwords", _CREDENTIALS)
         case AuthError():
-            remedy = "check the user and the password (NEO4J_USERNAME, NEO4J_PASSWORD)"
-            return Unavailable(f"the server does not let us in: {shown(str(exc), 300)}", remedy=remedy)
+            return Unavailable(f"the server does not let us in: {shown(str(exc), 300)}", remedy=_CREDENTIALS)
+        case ClientError() if ".Security." in code:
+            remedy = "give our user what it needs: a password that need not be changed, rights to read, write and index"
+            return Unavailable(f"the server does not permit it: {shown(str(exc), 300)}", remedy=remedy)
         case Neo4jError() if "TransactionTimedOut" in code:
             return Busy("the server took longer than it may; nothing was written")
         case Neo4jError() if "Lock" in code or "Deadlock" in code:

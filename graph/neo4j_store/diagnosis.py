@@ -9,7 +9,7 @@ from typing import Final
 from graph.neo4j_store.database import Database
 from graph.neo4j_store.migration import version
 from graph.ports import Finding, Grade
-from ontology.errors import Fault, Unsupported
+from ontology.errors import Fault, Unavailable, Unsupported
 from ontology.instants import SECOND, Instant
 
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
@@ -76,7 +76,7 @@ def diagnose(database: Database, now: Instant) -> list[Finding]:
 def _settings(database: Database) -> Mapping[str, str]:
     try:
         return {name: str(value) for name, value in database.run("settings", {})}
-    except Fault:  # some services do not show their settings
+    except (Fault, Unavailable):  # some services do not show their settings, and some users may not see them
         return {}
 
 

@@ -49,6 +49,14 @@ class CommandLine:
             "VIGENCIA_CONFIG": str(folder / "config.toml"),
         }
 
+    def keep_on_neo4j(self, uri: str | None = None) -> None:
+        """From here on memory is kept on a Neo4j, by default that of the tests; it is emptied."""
+        from tests.neo4j.stores import empty_store, server
+
+        uri = uri or server().uri
+        empty_store(uri).close()
+        self.environment |= {"VIGENCIA_STORE": "neo4j", "NEO4J_URI": uri}
+
     def __call__(self, *arguments: str | Path, stdin: str | bytes | None = None) -> Done:
         """Run a command in this process, which is quick."""
         from api.cli import app
@@ -114,6 +122,10 @@ class Running:
             assert not over, "".join(lines)
             time.sleep(0.02)
         raise AssertionError("it says nothing of the kind")
+
+    def said(self) -> str:
+        """All that is on stderr by now."""
+        return self._err.read_text()
 
     def interrupt(self) -> None:
         """Press Ctrl-C."""

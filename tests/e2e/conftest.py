@@ -1,9 +1,9 @@
-"""An application over a fresh SQLite file, with a clock set by hand, asked without a network."""
+"""An application over an empty store, with a clock set by hand, asked without a network."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx2
 import pytest
@@ -19,12 +19,18 @@ from ontology.instants import OPEN_END, parse_instant
 from ontology.packs import builtin_pack
 from ontology.scope import scope_of
 from tests.conftest import FrozenClock, SeededRandomness
+from tests.neo4j.stores import NAME as NEO4J
+from tests.neo4j.stores import empty_store, marked, server
 
 KEYS = """
 - {key: vg_acme-writer-key, tenant: acme, principal: ann}
 - {key: vg_acme-import-key, tenant: acme, principal: importer, import: true}
 - {key: vg_other-writer-key, tenant: other, principal: olga}
 """
+
+SQLITE: Final = "sqlite"
+ON_EVERY_STORE: Final = ("test_http_paging", "test_http_reading", "test_http_story", "test_http_writing")
+"""Modules whose tests must see the same of every store; the others are about what stands before it."""
 
 Item = dict[str, Any]
 
@@ -89,9 +95,23 @@ def fact(subject: str, predicate: str, value: object, **said: object) -> Item:
     return {"op": "assert", "subject": subject, "predicate": predicate, "value": value, **said}
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "address" in metafunc.fixturenames and metafunc.module.__name__.rpartition(".")[2] in ON_EVERY_STORE:
+        metafunc.parametrize("address", marked((SQLITE, NEO4J)), indirect=True)
+
+
 @pytest.fixture
-def services(tmp_path: Path, clock: FrozenClock, randomness: SeededRandomness) -> Iterator[Services]:
-    opened = open_services(read_settings(store=f"sqlite:///{tmp_path / 'vigencia.db'}"), clock, randomness)
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where memory is kept: nothing is there yet."""
+    if getattr(request, "param", SQLITE) == SQLITE:
+        return f"sqlite:///{tmp_path / 'vigencia.db'}"
+    empty_store().close()
+    return server().uri
+
+
+@pytest.fixture
+def services(address: str, clock: FrozenClock, randomness: SeededRandomness) -> Iterator[Services]:
+    opened = open_services(read_settings(store=address), clock, randomness)
     yield opened
     opened.close()
 

@@ -12,15 +12,20 @@ import pytest
 
 from tests.e2e.command_line import CommandLine
 from tests.e2e.test_cli_serving import Server, serving
+from tests.neo4j.stores import NAME as NEO4J
+from tests.neo4j.stores import marked
 
 README: Final = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 ADDRESS: Final = "http://127.0.0.1:8321"
 EXAMPLES: Final = re.findall(r"```sh\n(curl .+?)\n```\n```json\n(.+?)\n```", README, re.DOTALL)
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(CommandLine(tmp_path_factory.mktemp("readme")), "--demo") as server:
+@pytest.fixture(scope="module", params=marked(("sqlite", NEO4J)))
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    line = CommandLine(tmp_path_factory.mktemp("readme"))
+    if request.param == NEO4J:
+        line.keep_on_neo4j()
+    with serving(line, "--demo") as server:
         yield server
 
 
