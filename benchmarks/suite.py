@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import loading, reading, serving, world, writing
+from benchmarks import episodes, loading, reading, serving, world, writing
 from benchmarks.figures import Figure
 from benchmarks.graph_server.parts import GraphParts
 from benchmarks.loading import Grown
@@ -28,6 +28,7 @@ class Suite:
         return {
             "serving": self.serving,
             "writing": self.writing,
+            "episodes": self.episodes,
             "reading": self.reading,
             "long-slot": self.long_slot,
             "loading": self.loading,
@@ -39,6 +40,9 @@ class Suite:
     def writing(self) -> Iterator[Figure]:
         facts = self._sizes.facts[0]
         yield from writing.measure(self._smallest(), self._sizes, writing.status(facts), f"beside {facts:,} facts")
+
+    def episodes(self) -> Iterator[Figure]:
+        return episodes.measure(self._folder, self._sizes)
 
     def reading(self) -> Iterator[Figure]:
         return reading.measure(self._stores().files, self._sizes)
@@ -95,7 +99,7 @@ def run(sizes: Sizes, only: str | None = None) -> Iterator[Figure]:
 
 
 SQLITE, NEO4J = "sqlite", "neo4j"
-_NONE = Sizes(facts=(), slot_versions=0, runs=0, reads=0, requests=0, writes=0, graph=TINY.graph)
+_NONE = Sizes(facts=(), slot_versions=0, runs=0, reads=0, requests=0, writes=0, episodes=0, graph=TINY.graph)
 SQLITE_PARTS = tuple(Suite(Path(), _NONE).parts)
 NEO4J_PARTS = tuple(GraphParts(TINY.graph).parts)
 CHOICES = (SQLITE, *SQLITE_PARTS, NEO4J, *NEO4J_PARTS)

@@ -13,6 +13,7 @@ from benchmarks.suite import NEO4J, NEO4J_PARTS, SQLITE, SQLITE_PARTS, run
 PROMISED = (
     "requests of /v1/state against an empty route",
     "single writes beside 400 facts, against bare",
+    "episodes accepted in batches of 100",
     "state, 400 facts, against bare",
     "state, 800 facts, against bare",
     "state, from 400 to 800 facts",
@@ -48,7 +49,7 @@ def test_every_figure_is_produced(tmp_path: Path) -> None:
 
 
 def test_a_part_can_be_measured_alone() -> None:
-    assert SQLITE_PARTS == ("serving", "writing", "reading", "long-slot", "loading")
+    assert SQLITE_PARTS == ("serving", "writing", "episodes", "reading", "long-slot", "loading")
     figures = list(run(TINY, "writing"))
     assert {figure.name.partition(",")[0] for figure in figures} == {"single writes beside 400 facts"}
 
