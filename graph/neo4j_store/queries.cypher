@@ -35,7 +35,7 @@ RETURN s.document ORDER BY s.tenant DESC, s.position DESC LIMIT 1
 
 // name: entity_by_key
 UNWIND $keys AS key
-MATCH (e:Entity) USING INDEX e:Entity(tenant, namespace, key)
+MATCH (e:Entity) USING INDEX SEEK e:Entity(tenant, namespace, key)
 WHERE e.tenant = $tenant AND e.namespace = $namespace AND e.key = key AND e.position <= $position
 RETURN e.position, e.ordinal, e.key
 
@@ -45,14 +45,14 @@ MATCH (e:Entity {place: place}) WHERE e.namespace = $namespace AND e.position <=
 RETURN e.position, e.ordinal, e.key
 
 // name: entities_after
-MATCH (e:Entity) USING INDEX e:Entity(tenant, namespace, position)
+MATCH (e:Entity) USING INDEX SEEK e:Entity(tenant, namespace, position)
 WHERE e.tenant = $tenant AND e.namespace = $namespace AND e.position >= $after[0] AND e.position <= $position
   AND (e.position > $after[0] OR e.ordinal > $after[1])
 WITH e ORDER BY e.tenant, e.namespace, e.position, e.ordinal LIMIT $limit
 CALL (e) {
   MATCH (s:Slot) WHERE s.entity = e.place AND s.scope = $scope
   CALL (s) {
-    MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, valid_from, recorded_from)
+    MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, valid_from, recorded_from)
     WHERE f.slot = s.slot AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
       AND f.recorded_from <= $known_at AND f.recorded_to > $known_at
     RETURN 1 AS one LIMIT 1
@@ -69,7 +69,7 @@ CALL (e) {
 RETURN e.position, e.ordinal, e.key, is_subject OR is_value
 
 // name: subjects_holding
-MATCH ()-[f:FACT]->() USING INDEX f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND f.predicate IN $predicates
   AND (f.subject_position > $after[0] OR (f.subject_position = $after[0] AND f.subject_ordinal > $after[1]))
@@ -79,7 +79,7 @@ MATCH (e:Entity {place: $tenant + '|' + position + '|' + ordinal})
 WITH e, position, ordinal
 CALL (e) {
   WITH e WHERE $type IS NOT NULL
-  MATCH ()-[f:FACT]->() USING INDEX f:FACT(held, valid_from)
+  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
   WHERE f.held = $type AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND f.predicate = 'type'
     AND f.subject_position = e.position AND f.subject_ordinal = e.ordinal
@@ -98,13 +98,13 @@ CALL () {
 }
 CALL (s) {
   WITH CASE WHEN s.functional THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_to, valid_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, recorded_to, valid_from)
   WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $valid_at AND c.certain
   WITH c ORDER BY c.slot DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN collect(CASE WHEN c.valid_to > $valid_at THEN c.valid_from ELSE c.valid_to END)[0] AS low
 }
 WITH s, coalesce(low, -4611686018427387904) AS low
-MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_to, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_to, valid_from)
 WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from <= $valid_at
   AND f.valid_to > $valid_at AND (f.certain OR NOT $certain)
   AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
@@ -132,7 +132,7 @@ CALL () {
 }
 CALL (s) {
   WITH CASE WHEN s.functional THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, valid_from, recorded_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, valid_from, recorded_from)
   WHERE c.slot = key AND c.valid_from <= $valid_at AND c.recorded_from >= -4611686018427387904
   WITH c ORDER BY c.slot DESC, c.valid_from DESC, c.recorded_from DESC LIMIT 24
   WITH c WHERE c.certain AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
@@ -141,7 +141,7 @@ CALL (s) {
 }
 CALL (s, near_valid) {
   WITH CASE WHEN s.functional AND near_valid IS NULL THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_from, valid_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, recorded_from, valid_from)
   WHERE c.slot = key AND c.recorded_from <= $known_at AND c.valid_from >= -4611686018427387904
   WITH c ORDER BY c.slot DESC, c.recorded_from DESC, c.valid_from DESC LIMIT 24
   WITH c WHERE c.certain AND c.recorded_to > $known_at AND c.valid_from <= $valid_at AND c.valid_to > $valid_at
@@ -151,7 +151,7 @@ CALL (s, near_valid) {
 WITH s, coalesce(near_valid, near_recorded) AS near
 CALL (s, near) {
   WITH CASE WHEN s.functional AND near IS NULL AND $known_at < $valid_at THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_from, valid_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, recorded_from, valid_from)
   WHERE c.slot = key AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
     AND c.certain AND c.valid_from <= $valid_at AND c.valid_to > $valid_at
   WITH c ORDER BY c.slot DESC, c.recorded_from DESC, c.valid_from DESC LIMIT 1
@@ -159,7 +159,7 @@ CALL (s, near) {
 }
 CALL (s, near) {
   WITH CASE WHEN s.functional AND near IS NULL AND $known_at >= $valid_at THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, valid_from, recorded_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, valid_from, recorded_from)
   WHERE c.slot = key AND c.valid_from <= $valid_at AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
     AND c.certain
   WITH c ORDER BY c.slot DESC, c.valid_from DESC, c.recorded_from DESC LIMIT 1
@@ -170,7 +170,7 @@ WITH s,
   CASE WHEN decides IS NULL THEN -4611686018427387904
     WHEN decides[1] > $valid_at THEN decides[0] ELSE decides[1] END AS low,
   CASE WHEN decides IS NULL OR decides[1] <= $valid_at THEN $valid_at ELSE decides[0] END AS high
-MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, valid_from, recorded_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, valid_from, recorded_from)
 WHERE f.slot = s.slot AND f.valid_from >= low AND f.valid_from <= high AND f.valid_to > $valid_at
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
@@ -202,14 +202,14 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
 // show at its first instant, and of each kind of end among those that show at its last.
 UNWIND $versions AS v
 CALL (v) {
-  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX x:SUPPORTS(said, valid_from)
+  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
   WHERE x.said = v[1] AND x.valid_from = v[2] AND x.recorded_from <= v[4] AND x.recorded_to > v[4]
   WITH c.start_kind AS kind, head(collect(c)) AS c
   RETURN collect([c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
     c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi]) AS starts
 }
 CALL (v) {
-  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX x:SUPPORTS(said, valid_from)
+  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
   WHERE x.said = v[1] AND x.valid_from >= v[2] AND x.valid_from < v[3] AND x.valid_to = v[3]
     AND x.recorded_from <= v[4] AND x.recorded_to > v[4]
   WITH c.end_kind AS kind, head(collect(c)) AS c
@@ -227,14 +227,14 @@ CALL () {
 }
 CALL (s) {
   WITH CASE WHEN s.functional THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_to, valid_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, recorded_to, valid_from)
   WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $since AND c.certain
   WITH c ORDER BY c.slot DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN collect(CASE WHEN c.valid_to > $since THEN c.valid_from ELSE c.valid_to END)[0] AS low
 }
 WITH s, CASE WHEN low > $after[0] THEN low ELSE $after[0] END AS low
 CALL (s, low) {
-  MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_to, valid_from)
+  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_to, valid_from)
   WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from < $until
     AND f.valid_to > $since AND (f.certain OR NOT $certain)
     AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
@@ -261,14 +261,14 @@ CALL () {
 }
 CALL (s) {
   WITH CASE WHEN s.functional THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_to, valid_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, recorded_to, valid_from)
   WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $since AND c.certain
   WITH c ORDER BY c.slot DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN collect(CASE WHEN c.valid_to > $since THEN c.valid_from ELSE c.valid_to END)[0] AS low
 }
 WITH s, coalesce(low, -4611686018427387904) AS low
 CALL (s, low) {
-  MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_to, valid_from)
+  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_to, valid_from)
   WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from <= $after[0]
     AND f.valid_from < $until AND f.valid_to > $since AND (f.certain OR NOT $certain)
     AND (0 + f.valid_from < $after[0] OR (f.valid_from = $after[0]
@@ -297,7 +297,7 @@ CALL () {
 }
 CALL (s) {
   WITH CASE WHEN s.functional THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, valid_from, recorded_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, valid_from, recorded_from)
   WHERE c.slot = key AND c.valid_from <= $since AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
     AND c.certain
   WITH c ORDER BY c.slot DESC, c.valid_from DESC, c.recorded_from DESC LIMIT 1
@@ -305,7 +305,7 @@ CALL (s) {
 }
 WITH s, CASE WHEN low > $after[0] THEN low ELSE $after[0] END AS low
 CALL (s, low) {
-  MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, valid_from, recorded_from)
+  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, valid_from, recorded_from)
   WHERE f.slot = s.slot AND f.valid_from >= low AND f.valid_from < $until AND f.valid_to > $since
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
     AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
@@ -330,7 +330,7 @@ CALL () {
 }
 CALL (s) {
   WITH CASE WHEN s.functional THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, valid_from, recorded_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, valid_from, recorded_from)
   WHERE c.slot = key AND c.valid_from <= $since AND c.recorded_from <= $known_at AND c.recorded_to > $known_at
     AND c.certain
   WITH c ORDER BY c.slot DESC, c.valid_from DESC, c.recorded_from DESC LIMIT 1
@@ -338,7 +338,7 @@ CALL (s) {
 }
 WITH s, coalesce(low, -4611686018427387904) AS low
 CALL (s, low) {
-  MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, valid_from, recorded_from)
+  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, valid_from, recorded_from)
   WHERE f.slot = s.slot AND f.valid_from >= low AND f.valid_from <= $after[0] AND f.valid_from < $until
     AND f.valid_to > $since AND f.recorded_from <= $known_at AND f.recorded_to > $known_at
     AND (f.certain OR NOT $certain)
@@ -363,7 +363,7 @@ CALL () {
   UNWIND $subjects AS subject MATCH (s:Slot) WHERE s.subject = subject RETURN s
 }
 CALL (s) {
-  MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_from, valid_from)
+  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_from, valid_from)
   WHERE f.slot = s.slot AND f.recorded_from >= $after[0] AND f.recorded_from <= $known_at AND f.recorded_to > $known_at
     AND f.valid_from < $until AND f.valid_to > $since AND (f.certain OR NOT $certain)
     AND (0 + f.recorded_from > $after[0] OR (f.recorded_from = $after[0]
@@ -382,7 +382,7 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
 
 // name: holders
 // Versions with a value that meet [since, until), as visible at known_at.
-MATCH ()-[f:FACT]->() USING INDEX f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from >= $after[0] AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
@@ -400,7 +400,7 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
   f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
 
 // name: holders_backwards
-MATCH ()-[f:FACT]->() USING INDEX f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from <= $after[0] AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
@@ -418,7 +418,7 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
   f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
 
 // name: holders_by_recorded
-MATCH ()-[f:FACT]->() USING INDEX f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
@@ -436,17 +436,17 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
   f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
 
 // name: of_predicate_now
-MATCH (s:Slot) USING INDEX s:Slot(scope, predicate, subject_position)
+MATCH (s:Slot) USING INDEX SEEK s:Slot(scope, predicate, subject_position)
 WHERE s.scope = $scope AND s.predicate = $predicate AND s.subject_position >= 0
 CALL (s) {
   WITH CASE WHEN s.functional THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_to, valid_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, recorded_to, valid_from)
   WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= $valid_at AND c.certain
   WITH c ORDER BY c.slot DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN collect(CASE WHEN c.valid_to > $valid_at THEN c.valid_from ELSE c.valid_to END)[0] AS low
 }
 WITH s, coalesce(low, -4611686018427387904) AS low
-MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_to, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_to, valid_from)
 WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from <= $valid_at
   AND f.valid_to > $valid_at AND (f.certain OR NOT $certain)
   AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
@@ -464,10 +464,10 @@ OPTIONAL MATCH (c:Clock {tenant: $tenant})
 RETURN rows, c.recorded_at
 
 // name: of_predicate_as_of
-MATCH (s:Slot) USING INDEX s:Slot(scope, predicate, subject_position)
+MATCH (s:Slot) USING INDEX SEEK s:Slot(scope, predicate, subject_position)
 WHERE s.scope = $scope AND s.predicate = $predicate AND s.subject_position >= 0
 CALL (s) {
-  MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, valid_from, recorded_from)
+  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, valid_from, recorded_from)
   WHERE f.slot = s.slot AND f.valid_from >= $after[0] AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
     AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
@@ -493,7 +493,7 @@ CALL () {
   UNWIND $subjects AS subject MATCH (s:Slot) WHERE s.subject = subject RETURN s
 }
 CALL (s) {
-  MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_from, valid_from)
+  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_from, valid_from)
   WHERE f.slot = s.slot AND f.recorded_from >= $after[0] AND f.recorded_from < $until
     AND f.valid_to > $valid_since AND f.valid_from < $valid_until
     AND (f.recorded_from >= $since OR (f.recorded_to >= $since AND f.recorded_to < $until))
@@ -513,7 +513,7 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
 
 // name: evidence
 MATCH ()-[f:FACT]->() WHERE f.place = $place AND f.scope = $scope
-MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX x:SUPPORTS(said, valid_from)
+MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
 WHERE x.said = f.said AND x.valid_from >= $since AND x.valid_from < $until
   AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
   AND (c.observed_at > $after[0] OR (c.observed_at = $after[0]
@@ -533,7 +533,7 @@ CALL () {
   UNWIND $subjects AS subject MATCH (s:Slot) WHERE s.subject = subject RETURN s
 }
 CALL (s) {
-  MATCH (c:Claim) USING INDEX c:Claim(slot, position)
+  MATCH (c:Claim) USING INDEX SEEK c:Claim(slot, position)
   WHERE c.slot = s.slot AND c.position >= $after[0] AND c.position <= $position
     AND (c.position > $after[0] OR c.ordinal > $after[1])
   RETURN c ORDER BY c.slot, c.position, c.ordinal LIMIT $limit
@@ -556,7 +556,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal
 
 // name: claims_of_episode
-MATCH (c:Claim) USING INDEX c:Claim(scope, episode)
+MATCH (c:Claim) USING INDEX SEEK c:Claim(scope, episode)
 WHERE c.scope = $scope AND c.episode = $episode AND c.asserts AND c.position <= $position AND c.ended_position > $position
 RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
@@ -567,7 +567,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
 ORDER BY c.position, c.ordinal
 
 // name: claims_of_source
-MATCH (c:Claim) USING INDEX c:Claim(scope, source)
+MATCH (c:Claim) USING INDEX SEEK c:Claim(scope, source)
 WHERE c.scope = $scope AND c.source = $source AND c.asserts AND c.position <= $position AND c.ended_position > $position
 RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
@@ -588,14 +588,14 @@ RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
 UNWIND $slots AS slot
 MATCH (s:Slot) USING INDEX SEEK s:Slot(slot) WHERE s.slot = slot AND s.made_at <= $position
 CALL (s) {
-  MATCH ()-[v:FACT]->() USING INDEX v:FACT(slot, recorded_to, valid_from)
+  MATCH ()-[v:FACT]->() USING INDEX SEEK v:FACT(slot, recorded_to, valid_from)
   WHERE v.slot = s.slot AND v.recorded_to = 4611686018427387904 AND v.valid_from >= -4611686018427387904
   WITH v LIMIT $most
   RETURN collect([v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
     v.valid_from, v.valid_to, v.recorded_from, v.recorded_to]) AS versions
 }
 CALL (s) {
-  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX x:SUPPORTS(slot, recorded_to, valid_from)
+  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(slot, recorded_to, valid_from)
   WHERE x.slot = s.slot AND x.recorded_to = 4611686018427387904 AND x.valid_from >= -4611686018427387904
   WITH x, c LIMIT $most
   RETURN collect([x.valid_from, x.valid_to, c.position, c.ordinal, c.observed_at, c.asserts, c.value_key,
@@ -612,7 +612,7 @@ RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
 // name: slot_as_of
 // The heads of slots that have changed since the snapshot, told by what had happened until then.
 UNWIND $slots AS slot
-MATCH (c:Claim) USING INDEX c:Claim(slot, position)
+MATCH (c:Claim) USING INDEX SEEK c:Claim(slot, position)
 WHERE c.slot = slot AND c.position <= $position
 WITH slot, c, c.ended_position > $position AS stands
 ORDER BY c.observed_at, c.position, c.ordinal
@@ -633,7 +633,7 @@ RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
 ORDER BY s.predicate, s.language
 
 // name: slots_after
-MATCH (s:Slot) USING INDEX s:Slot(scope, subject_position)
+MATCH (s:Slot) USING INDEX SEEK s:Slot(scope, subject_position)
 WHERE s.scope = $scope AND s.subject_position >= $after[0] AND s.made_at <= $position
   AND (s.subject_position > $after[0] OR s.subject_ordinal > $after[1] OR (s.subject_ordinal = $after[1]
     AND (s.predicate > $after[2] OR (s.predicate = $after[2] AND s.language > $after[3]))))
@@ -642,7 +642,7 @@ RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
   s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
 
 // name: slots_of_predicate_after
-MATCH (s:Slot) USING INDEX s:Slot(scope, predicate, subject_position)
+MATCH (s:Slot) USING INDEX SEEK s:Slot(scope, predicate, subject_position)
 WHERE s.scope = $scope AND s.predicate = $predicate AND s.subject_position >= $after[0] AND s.made_at <= $position
   AND (s.subject_position > $after[0] OR s.subject_ordinal > $after[1] OR (s.subject_ordinal = $after[1]
     AND (s.predicate > $after[2] OR (s.predicate = $after[2] AND s.language > $after[3]))))
@@ -667,13 +667,13 @@ MATCH (a:Answer {key: $key}) RETURN a.request, a.receipt
 // Current versions and extents from the start of the margin-th version that begins before $since to that of the
 // margin-th that begins after $until, or all of them. That a slot is functional bounds what reaches in.
 CALL () {
-  MATCH ()-[v:FACT]->() USING INDEX v:FACT(slot, recorded_to, valid_from)
+  MATCH ()-[v:FACT]->() USING INDEX SEEK v:FACT(slot, recorded_to, valid_from)
   WHERE v.slot = $slot AND v.recorded_to = 4611686018427387904 AND v.valid_from < $since
   WITH v ORDER BY v.slot DESC, v.recorded_to DESC, v.valid_from DESC SKIP $margin - 1 LIMIT 1
   RETURN max(v.valid_from) AS start
 }
 CALL () {
-  MATCH ()-[v:FACT]->() USING INDEX v:FACT(slot, recorded_to, valid_from)
+  MATCH ()-[v:FACT]->() USING INDEX SEEK v:FACT(slot, recorded_to, valid_from)
   WHERE v.slot = $slot AND v.recorded_to = 4611686018427387904 AND v.valid_from > $until
   WITH v ORDER BY v.slot, v.recorded_to, v.valid_from SKIP $margin - 1 LIMIT 1
   RETURN min(v.valid_from) AS end
@@ -683,22 +683,22 @@ WITH CASE WHEN $all THEN -4611686018427387904 ELSE coalesce(start, -461168601842
 CALL (start) {
   MATCH (s:Slot {slot: $slot})
   WITH start, CASE WHEN s.functional THEN s.slot END AS key
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(slot, recorded_to, valid_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, recorded_to, valid_from)
   WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= start AND c.certain
   WITH start, c ORDER BY c.slot DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN collect(CASE WHEN c.valid_to > start THEN c.valid_from ELSE c.valid_to END)[0] AS low
 }
-WITH start, end, coalesce(low, -4611686018427387904) AS low
-CALL (start, end, low) {
-  MATCH ()-[v:FACT]->() USING INDEX v:FACT(slot, recorded_to, valid_from)
-  WHERE v.slot = $slot AND v.recorded_to = 4611686018427387904 AND v.valid_from >= low AND v.valid_from < end
+WITH start, end, coalesce(low, -4611686018427387904) AS low, $slot AS slot
+CALL (start, end, low, slot) {
+  MATCH ()-[v:FACT]->() USING INDEX SEEK v:FACT(slot, recorded_to, valid_from)
+  WHERE v.slot = slot AND v.recorded_to = 4611686018427387904 AND v.valid_from >= low AND v.valid_from < end
     AND v.valid_to > start
   RETURN collect([v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
     v.valid_from, v.valid_to, v.recorded_from, v.recorded_to]) AS versions
 }
-CALL (start, end, low) {
-  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX x:SUPPORTS(slot, recorded_to, valid_from)
-  WHERE x.slot = $slot AND x.recorded_to = 4611686018427387904 AND x.valid_from >= low AND x.valid_from < end
+CALL (start, end, low, slot) {
+  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(slot, recorded_to, valid_from)
+  WHERE x.slot = slot AND x.recorded_to = 4611686018427387904 AND x.valid_from >= low AND x.valid_from < end
     AND x.valid_to > start
   RETURN collect([x.valid_from, x.valid_to, c.position, c.ordinal, c.observed_at, c.asserts, c.value_key,
     c.functional, c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi]) AS extents
@@ -708,13 +708,13 @@ RETURN start, end, versions, extents
 // name: window_of_value
 // Versions of one value are disjoint: of those that began before the window only the last can reach into it.
 CALL () {
-  MATCH ()-[v:FACT]->() USING INDEX v:FACT(said, recorded_to, valid_from)
+  MATCH ()-[v:FACT]->() USING INDEX SEEK v:FACT(said, recorded_to, valid_from)
   WHERE v.said = $said AND v.recorded_to = 4611686018427387904 AND v.valid_from < $since
   WITH v ORDER BY v.said DESC, v.recorded_to DESC, v.valid_from DESC SKIP $margin - 1 LIMIT 1
   RETURN max(v.valid_from) AS start
 }
 CALL () {
-  MATCH ()-[v:FACT]->() USING INDEX v:FACT(said, recorded_to, valid_from)
+  MATCH ()-[v:FACT]->() USING INDEX SEEK v:FACT(said, recorded_to, valid_from)
   WHERE v.said = $said AND v.recorded_to = 4611686018427387904 AND v.valid_from > $until
   WITH v ORDER BY v.said, v.recorded_to, v.valid_from SKIP $margin - 1 LIMIT 1
   RETURN min(v.valid_from) AS end
@@ -722,22 +722,22 @@ CALL () {
 WITH CASE WHEN $all THEN -4611686018427387904 ELSE coalesce(start, -4611686018427387904) END AS start,
   CASE WHEN $all THEN 4611686018427387904 ELSE coalesce(end, 4611686018427387904) END AS end
 CALL (start) {
-  MATCH ()-[c:FACT]->() USING INDEX c:FACT(said, recorded_to, valid_from)
+  MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(said, recorded_to, valid_from)
   WHERE c.said = $said AND c.recorded_to = 4611686018427387904 AND c.valid_from <= start
   WITH c ORDER BY c.said DESC, c.recorded_to DESC, c.valid_from DESC LIMIT 1
   RETURN max(c.valid_from) AS low
 }
-WITH start, end, coalesce(low, -4611686018427387904) AS low
-CALL (start, end, low) {
-  MATCH ()-[v:FACT]->() USING INDEX v:FACT(said, recorded_to, valid_from)
-  WHERE v.said = $said AND v.recorded_to = 4611686018427387904 AND v.valid_from >= low AND v.valid_from < end
+WITH start, end, coalesce(low, -4611686018427387904) AS low, $said AS said
+CALL (start, end, low, said) {
+  MATCH ()-[v:FACT]->() USING INDEX SEEK v:FACT(said, recorded_to, valid_from)
+  WHERE v.said = said AND v.recorded_to = 4611686018427387904 AND v.valid_from >= low AND v.valid_from < end
     AND v.valid_to > start
   RETURN collect([v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
     v.valid_from, v.valid_to, v.recorded_from, v.recorded_to]) AS versions
 }
-CALL (start, end, low) {
-  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX x:SUPPORTS(said, recorded_to, valid_from)
-  WHERE x.said = $said AND x.recorded_to = 4611686018427387904 AND x.valid_from >= low AND x.valid_from < end
+CALL (start, end, low, said) {
+  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, recorded_to, valid_from)
+  WHERE x.said = said AND x.recorded_to = 4611686018427387904 AND x.valid_from >= low AND x.valid_from < end
     AND x.valid_to > start
   RETURN collect([x.valid_from, x.valid_to, c.position, c.ordinal, c.observed_at, c.asserts, c.value_key,
     c.functional, c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi]) AS extents
@@ -745,7 +745,7 @@ CALL (start, end, low) {
 RETURN start, end, versions, extents
 
 // name: entries
-MATCH (c:Claim) USING INDEX c:Claim(slot, position)
+MATCH (c:Claim) USING INDEX SEEK c:Claim(slot, position)
 WHERE c.slot = $slot AND c.position > 0 AND c.ended_position = 4611686018427387904
 RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
@@ -819,13 +819,13 @@ RETURN s.slot
 
 // name: erase_claims
 UNWIND $slots AS slot
-MATCH (c:Claim) USING INDEX c:Claim(slot, position)
+MATCH (c:Claim) USING INDEX SEEK c:Claim(slot, position)
 WHERE c.slot = slot AND c.position > 0 AND ($value IS NULL OR c.value_key = $value)
 DETACH DELETE c
 
 // name: erase_versions
 UNWIND $slots AS slot
-MATCH ()-[f:FACT]->() USING INDEX f:FACT(slot, recorded_from, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_from, valid_from)
 WHERE f.slot = slot AND f.recorded_from >= -4611686018427387904 AND f.valid_from >= -4611686018427387904
   AND ($value IS NULL OR f.value_key = $value)
 DELETE f
@@ -838,7 +838,7 @@ DETACH DELETE v
 // name: erase_extents
 // Retractions and claims take theirs with them; this finds what is left.
 UNWIND $slots AS slot
-MATCH ()-[x:SUPPORTS]->() USING INDEX x:SUPPORTS(slot, recorded_to, valid_from)
+MATCH ()-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(slot, recorded_to, valid_from)
 WHERE x.slot = slot AND x.recorded_to > -4611686018427387904 AND x.valid_from >= -4611686018427387904
   AND ($value IS NULL OR x.value_key = $value)
 DELETE x
@@ -1027,7 +1027,7 @@ MATCH (e:Episode) WHERE e.tenant = $tenant AND e.episode >= '' AND e.made_at <= 
 RETURN e.episode, e.source, e.observed_at, e.root ORDER BY e.tenant, e.episode
 
 // name: ledger_claims
-MATCH (c:Claim) USING INDEX c:Claim(tenant, position)
+MATCH (c:Claim) USING INDEX SEEK c:Claim(tenant, position)
 WHERE c.tenant = $tenant AND c.position <= $position AND c.ended_position <= $ended
 RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
@@ -1039,7 +1039,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
 ORDER BY c.tenant, c.position, c.ordinal
 
 // name: ledger_versions
-MATCH ()-[f:FACT]->() USING INDEX f:FACT(tenant, position)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(tenant, position)
 WHERE f.tenant = $tenant AND f.position <= $position
 RETURN f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
@@ -1047,7 +1047,7 @@ RETURN f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.v
 ORDER BY f.tenant, f.position, f.ordinal
 
 // name: ledger_support
-MATCH (u:Support) USING INDEX u:Support(tenant, recorded_from)
+MATCH (u:Support) USING INDEX SEEK u:Support(tenant, recorded_from)
 WHERE u.tenant = $tenant AND u.recorded_from <= $recorded_at
 RETURN u.value_key, u.recorded_from, u.sources, u.occurrences, u.doubt,
   u.subject_position, u.subject_ordinal, u.predicate, u.language, u.namespace, u.purpose
@@ -1083,7 +1083,7 @@ RETURN k.prefix, k.digest, k.tenant, k.principal, k.kind, k.permits, k.may_impor
 RETURN EXISTS { MATCH (k:ApiKey) WHERE k.prefix >= '' }
 
 // name: keys
-MATCH (k:ApiKey) USING INDEX k:ApiKey(tenant, prefix)
+MATCH (k:ApiKey) USING INDEX SEEK k:ApiKey(tenant, prefix)
 WHERE k.tenant = $tenant AND k.prefix > $after
 RETURN k.prefix, k.digest, k.tenant, k.principal, k.kind, k.permits, k.may_import, k.created_at, k.created_by,
   k.expires_at, k.revoked_at, k.revoked_by
