@@ -144,7 +144,7 @@ class Recorder:
                 Job(episode=kept.episode, scope=scope, session=episode.session, principal=principal)
                 for episode, kept in fresh
             ]
-            tx.enqueue(jobs, now)
+            tx.enqueue(jobs, self._clock.now())  # the recorded time may be ahead of a clock that was set back
         return _receipt(head, now, position, items, wrote=bool(fresh))
 
     def _salt(self) -> bytes:

@@ -51,14 +51,18 @@ def list_operations(call: Call, query: OperationsQuery) -> Response:
     optional=True, keyed=False,
 )  # fmt: skip
 def retry_operation(call: Call, query: NoQuery) -> Response:
-    """Queue a failed operation anew, before what is left of its session."""
+    """Queue a failed operation anew, before what is left of its session.
+
+    One that is queued already stays as it is. 409 for one that is running or done.
+    """
     body = call.body(RetryBody, optional=True)
     scope = call.scope(body.namespace, body.purpose, needs=Grant.WRITE)
     id = OperationId(call.part("id"))
-    if not call.retry(scope, id):
-        state = call.operations(scope, [id])[0].state.value
-        raise Conflict(f"the operation {id} is {state}; only one that failed can be retried")
-    return _json(operation_document(call.operations(scope, [id])[0]))
+    retried = call.retry(scope, id)
+    (operation,) = call.operations(scope, [id])
+    if not retried and operation.state is not State.QUEUED:
+        raise Conflict(f"the operation {id} is {operation.state.value}; only one that failed can be retried")
+    return _json(operation_document(operation))
 
 
 def awaited(call: Call, scope: Permitted, ids: Sequence[OperationId]) -> list[Operation]:

@@ -217,6 +217,19 @@ def test_what_is_recorded_is_queued_in_order(told: Told) -> None:
     assert episode_of(queued[0]) == leases[0].operation.episode
 
 
+def test_a_clock_that_was_set_back_delays_no_operation(told: Told) -> None:
+    """The recorded time goes on from the newest commit, which lies ahead then; what is due goes by the clock."""
+    told.say("before")
+    told.clock.advance(-3600 * SECOND)
+    told.say("after")
+    assert len(told.lease()) == 1, "the first one is due when the clock is there again"
+    (lease,) = told.store.queue.operations(SCOPE, State.RUNNING, limit=10, after=None)
+    with told.store.read(SCOPE) as reader:
+        words = reader.recorded_episode(lease.episode).verbatim
+    assert words is not None
+    assert words.body == "after"
+
+
 def test_nothing_is_queued_where_the_transaction_fails(told: Told) -> None:
     told.say("before")
     with suppress(RuntimeError), told.store.write(SCOPE) as tx:

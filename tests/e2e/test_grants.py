@@ -13,9 +13,11 @@ from api.app import GROUPS, create_app
 from api.edge import PUBLIC
 from api.routes.routing import Route
 from api.wiring import Services
+from consolidation.episodes import NewEpisode
 from consolidation.items import Assert, Said
 from ontology.grants import Grant
-from ontology.scope import scope_of
+from ontology.instants import SECOND, Instant
+from ontology.scope import Scope, scope_of
 from tests.e2e.conftest import answer, issued, problem
 
 ROUTES: Final = [route for group in GROUPS for route in group.listed]
@@ -30,7 +32,7 @@ KEY: Final = f"{MARKER}-key"
 
 Read, Written = frozenset({Grant.READ}), frozenset({Grant.WRITE})
 NEEDED: Final[dict[str, frozenset[Grant]]] = {
-    "write_claims": Written, "withdraw_source": Written,
+    "write_claims": Written, "withdraw_source": Written, "record_episodes": Written, "retry_operation": Written,
     "withdraw_claim": Read | Written, "replace_fact": Read | Written, "retract_fact": Read | Written,
     "put_ontology": frozenset({Grant.ADMIN}),
     "list_namespaces": frozenset(),  # any grant at all: what is listed is filtered
@@ -43,6 +45,8 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "write_claims": {**WRITE, "items": [{"subject": KEY, "predicate": "note", "value": MARKER}]},
     "withdraw_claim": {**WRITE, "expected_version": 1},
     "withdraw_source": WRITE,
+    "record_episodes": {**SCOPE, "episodes": [{"text": MARKER}]},
+    "retry_operation": SCOPE,
     "replace_fact": {**WRITE, "expected_version": 1, "value": MARKER},
     "retract_fact": {**WRITE, "expected_version": 1},
     "put_ontology": {"pack": "mine", "predicates": {"calls_at": {}}},
@@ -86,11 +90,20 @@ def world(services: Services) -> Iterator[World]:
     receipt: Any = services.writer.write(scope, "person", [item]).receipt["items"]
     ids = {
         "facts": receipt[0]["opened"][0], "claims": receipt[0]["claim"], "entities": receipt[0]["subject"]["id"],
-        "sources": MARKER, "namespaces": "notes",
+        "sources": MARKER, "namespaces": "notes", **_dead_letter(services, scope),
     }  # fmt: skip
     services.writer.write(scope_of("other"), "person", [item])
     with TestClient(create_app(services), base_url="http://memory.example", client=("203.0.113.9", 5)) as client:
         yield World(services, client, ids)
+
+
+def _dead_letter(services: Services, scope: Scope) -> dict[str, str]:
+    """An episode that was given up, and its operation."""
+    recorded: Any = services.recorder.record(scope, "person", [NewEpisode(text=MARKER)]).receipt["items"]
+    now, queue = services.clock.now(), services.store.queue
+    (lease,) = queue.lease("worker", now, until=Instant(now + SECOND), limit=1)
+    assert queue.give_up(lease, "no sense in it", now)
+    return {"episodes": recorded[0]["episode"], "operations": recorded[0]["operation"]}
 
 
 def all_but(grant: Grant) -> str:
@@ -103,12 +116,13 @@ def needed(route: Route) -> frozenset[Grant]:
 
 @pytest.mark.parametrize("route", GUARDED, ids=NAMES)
 def test_a_route_answers_with_its_grants_and_refuses_without_one_of_them(world: World, route: Route) -> None:
-    assert world.ask(route, issued(world.services, "ann", "*:all")).status_code == 200
+    done = (200, 202)
+    assert world.ask(route, issued(world.services, "ann", "*:all")).status_code in done
 
     refused = {}
     for grant in Grant:
         response = world.ask(route, issued(world.services, "ann", all_but(grant)))
-        if response.status_code != 200:
+        if response.status_code not in done:
             refused[grant] = problem(response, 403, "missing-role")
     assert refused.keys() == needed(route)
     for grant, document in refused.items():
@@ -135,7 +149,7 @@ def test_a_key_of_another_tenant_sees_nothing(world: World, route: Route) -> Non
 
     sent = str(BODIES.get(route.name, "")) + str(response.request.url)
     assert MARKER.encode() not in response.content.replace(sent.encode(), b"") or MARKER in sent
-    for id in (world.ids["facts"], world.ids["claims"], world.ids["entities"]):
+    for id in (world.ids[kind] for kind in ("facts", "claims", "entities", "episodes", "operations")):
         assert id.encode() not in response.content or id in str(response.request.url)
     if "{id" in route.path and route.name != "withdraw_source":
         problem(response, 404, "not-found")
@@ -214,14 +228,15 @@ def test_the_conflicts_of_a_new_schema_are_shown_where_they_may_be_read(world: W
 def test_an_event_of_another_scope_is_a_skeleton_the_first_one_too(world: World) -> None:
     """The first commit of a tenant seeds its schema; that must not show who made it, nor what else it did."""
     headers = issued(world.services, "ann", "mine:read")
-    (event,) = answer(world.client.get("/v1/events", params={"namespace": "mine"}, headers=headers))["items"]
+    event, recorded = answer(world.client.get("/v1/events", params={"namespace": "mine"}, headers=headers))["items"]
 
-    assert event["principal"] is None
+    assert (event["principal"], recorded["principal"], recorded["episodes"]) == (None, None, [])
     assert [event[name] for name in ("claims", "ended", "opened", "closed")] == [[], [], [], []]
     assert event["schema_version"] is not None
     whole = issued(world.services, "ann", "notes:read")
-    (seen,) = answer(world.client.get("/v1/events", params=SCOPE, headers=whole))["items"]
-    assert seen["principal"] == "person"
+    seen, recorded = answer(world.client.get("/v1/events", params=SCOPE, headers=whole))["items"]
+    assert (seen["principal"], recorded["principal"]) == ("person", "person")
+    assert recorded["episodes"] == [world.ids["episodes"]]
 
 
 def test_a_receipt_is_replayed_only_to_who_may_still_write_there(world: World) -> None:

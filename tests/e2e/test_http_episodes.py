@@ -25,6 +25,8 @@ from consolidation.worker import Worker
 from ontology.entries import Stated
 from ontology.instants import SECOND
 from ontology.schema import Schema
+from ontology.schema_document import pack_from_document
+from ontology.scope import scope_of
 from tests.conftest import FrozenClock
 from tests.e2e.conftest import Api, codes, local_client, problem
 
@@ -145,6 +147,51 @@ def test_a_key_makes_a_retry_one_request(room: Room) -> None:
     assert (again.json(), again.headers["idempotency-replayed"]) == (first.json(), "true")
     other = room.post("/v1/episodes", {"episodes": [{"text": "Bo likes tea"}]}, Idempotency_Key="k")
     problem(other, 422, "idempotency-key-reused")
+
+
+@pytest.fixture
+def process_zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The process in another time zone."""
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("process_zone", ["UTC", "Pacific/Midway", "Pacific/Kiritimati"], indirect=True)
+@pytest.mark.usefixtures("process_zone")
+def test_relative_dates_near_midnight_go_by_the_speaker(api: Api) -> None:
+    """P07, with the extractors that a server has: neither the clock nor the zone of the process gets in."""
+    pack = {
+        "took_place": ["{subject} took place {value}"],
+        "is_planned": ["{subject} is {value}"],
+    }
+    declared = {
+        name: {"datatype": "date", "cardinality": "many", "patterns": patterns} for name, patterns in pack.items()
+    }
+    api.services.writer.put_schema(
+        scope_of("default"), "agent", pack_from_document({"pack": "inspections", "predicates": declared})
+    )
+    api.at("2026-11-30T12:00:00Z")
+    text = "The inspection took place yesterday. The next inspection is in two weeks."
+    said = {"text": text, "observed_at": "2024-11-18T23:40:00-05:00", "tz": "America/Bogota"}
+    accepted = api.post("/v1/episodes", {"episodes": [said, {"text": text, "session": "nobody told when"}]})
+    told, untold = accepted.json()["items"]
+    api.clock.advance(SECOND)
+    make_worker(api.services).work_off()
+    claims = api.read(f"/v1/operations/{told['operation']}")["receipts"]["claims"]
+    assert [claim["predicate"] for claim in claims] == ["took_place", "is_planned"]
+    assert api.values("/v1/state", predicate="took_place") == ["2024-11-17"]
+    assert api.values("/v1/state", predicate="is_planned") == ["2024-12-02"]
+    for claim in claims:
+        stored = api.read(f"/v1/claims/{claim['claim']}")
+        assert stored["observed_at"] == "2024-11-19T04:40:00Z"
+        assert stored["recorded_at"].startswith("2026-11-30")
+    assert [warning["code"] for warning in untold["warnings"]] == ["no_observed_at"]
+    left = api.read(f"/v1/operations/{untold['operation']}")["receipts"]
+    assert left["claims"] == []
+    assert {note["code"] for note in left["notes"]} == {"no_observed_at", "unresolved_date"}
 
 
 def test_accepted_means_stored_or_reported(room: Room) -> None:
