@@ -1,5 +1,6 @@
 """`vigencia worker`: to read episodes that were recorded."""
 
+import contextlib
 import threading
 from typing import Annotated
 
@@ -32,16 +33,17 @@ def worker(
 
         settings = read_settings(store=store)
         logging.config.dictConfig(log_settings(settings.log_level))
-        with services(settings, wait_seconds=settings.store_wait_seconds) as opened, stoppable():
+        with stoppable(), services(settings, wait_seconds=settings.store_wait_seconds) as opened:
             made = make_worker(opened)
             if drain:
                 out.line(str(made.work_off()))
                 return
             if not quiet:
                 out.tell(f"vigencia reads the episodes of {place_of(settings).name}; Ctrl-C stops it")
-            never = threading.Event()
             try:
-                made.run_until(never.wait)
+                with contextlib.suppress(KeyboardInterrupt):
+                    made.run_until(threading.Event().wait)
             finally:
                 if not made.stop(settings.lease_seconds):
                     out.tell("the episode at hand did not end in time; another worker takes it over")
+            out.tell("stopped")
