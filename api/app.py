@@ -1,15 +1,12 @@
 """The HTTP application: its routes, what stands around them, and its document."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
-from anyio import move_on_after
-from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
@@ -34,8 +31,9 @@ from api.routes import (
 )
 from api.routes.call import Call
 from api.routes.schemas import Schemas
+from api.threads import in_thread
 from api.wire.openapi import openapi_document
-from ontology.errors import Busy, shown
+from ontology.errors import shown
 
 if TYPE_CHECKING:
     from api.wiring import Services
@@ -54,9 +52,6 @@ GROUPS: Final = (
     health.routes,
 )
 """In reading order."""
-
-TURN_SECONDS: Final = 5.0
-"""How long a request waits for a thread."""
 
 
 def create_app(services: "Services") -> FastAPI:
@@ -102,24 +97,15 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         call = Call(self._services, self._schemas, scope)
-        response = self._handle(call) if self._at_once else await _in_thread(self._handle, call)
+        response = self._handle(call) if self._at_once else await in_thread(self._handle, call)
         await response(scope, receive, send)
 
 
-async def _in_thread(handle: Callable[[Call], Response], call: Call) -> Response:
-    """What `handle` gives in a thread of the pool. Raises `Busy` where none is free in time: all wait for the store."""
-    if current_default_thread_limiter().available_tokens > 0:
-        return await run_in_threadpool(handle, call)
-    with move_on_after(TURN_SECONDS):  # cuts the wait alone: what runs in a thread is not cancelled
-        return await run_in_threadpool(handle, call)
-    raise Busy(f"every thread of the server was taken for {TURN_SECONDS:g} s; nothing was done")
-
-
-def _document(document: Callable[[], dict[str, Any]]) -> Callable[[Request], Response]:
+def _document(document: Callable[[], dict[str, Any]]) -> Callable[[Request], Awaitable[Response]]:
     content = cache(lambda: orjson.dumps(document()))
 
-    def endpoint(request: Request) -> Response:
-        return Response(content(), media_type="application/json", headers={"Cache-Control": "no-cache"})
+    async def endpoint(request: Request) -> Response:
+        return Response(await in_thread(content), media_type="application/json", headers={"Cache-Control": "no-cache"})
 
     return endpoint
 

@@ -9,13 +9,13 @@ import secrets
 from collections.abc import Mapping
 from typing import Final
 
-from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.auth.authentication import Authentication
 from api.auth.principals import ForeignOrigin, Headers
 from api.limits import too_large
 from api.problems import DEFECT, error_response, problem_response
+from api.threads import in_thread
 from ontology.errors import Incorrect, VigenciaError
 
 PRINCIPAL: Final = "vigencia.principal"
@@ -71,7 +71,7 @@ class Edge:
                 client = scope["client"][0] if scope.get("client") else None
                 caller = self.authentication.at_once(client, headers)
                 if caller is None:
-                    caller = await run_in_threadpool(self.authentication.look_up, client, headers)
+                    caller = await in_thread(self.authentication.look_up, client, headers)
                 if isinstance(caller, ForeignOrigin):
                     refusal = problem_response("foreign-origin", caller.detail, request_id=request_id)
                     await refusal(scope, receive, marked)

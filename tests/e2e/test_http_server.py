@@ -145,7 +145,7 @@ def test_a_lock_that_cannot_be_had_is_busy_and_nothing_is_written(live: Services
 def test_where_every_thread_waits_for_the_store_a_request_is_told_so_in_time(
     live: Services, client: httpx2.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("api.app.TURN_SECONDS", 0.2)
+    monkeypatch.setattr("api.threads.TURN_SECONDS", 0.2)
     hangs, threads = threading.Event(), 40
 
     def hang(now: Instant) -> list[Finding]:

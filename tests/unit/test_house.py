@@ -100,11 +100,11 @@ def test_the_database_gets_its_memory_and_its_timeouts() -> None:
     assert all(service["mem_limit"] for service in compose()["services"].values())
 
 
-def test_only_a_service_whose_command_exists_starts_by_itself() -> None:
+def test_what_a_service_runs_is_a_command_of_ours() -> None:
     known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
-    for name, service in compose()["services"].items():
-        program, command = (service.get("command") or ["vigencia", "serve"])[:2]
-        assert (program, command in known) == ("vigencia", True) or service.get("profiles") == [name]
+    program, command = compose()["services"]["worker"]["command"]
+    assert (program, command in known) == ("vigencia", True)
+    assert '"vigencia", "serve"' in (ROOT / "api/Dockerfile").read_text()
 
 
 def test_the_container_keeps_its_working_directory_off_the_path_and_is_not_root() -> None:
