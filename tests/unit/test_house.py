@@ -1,8 +1,10 @@
 """Do the files around the code keep their promises: pins, health checks, no address of this machine?"""
 
+import ast
 import re
 import subprocess
 import tomllib
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -139,3 +141,26 @@ def test_no_tracked_file_names_a_registry_or_a_path_of_the_machine_it_was_writte
         if (match := pattern.search(path.read_text(errors="ignore")))
     ]
     assert found == []
+
+
+KNOWS_STORES = {ROOT / "api" / "wiring.py", ROOT / "api" / "settings.py"}
+"""Who opens them, and who reads where they are."""
+STORE = re.compile("sqlite|neo4j", re.IGNORECASE)
+
+
+def named_stores(path: Path) -> Iterator[str]:
+    """What of the code in a file names a store: words for people, such as docstrings and examples, do not count."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = [str(getattr(node, field)) for field in ("id", "attr", "arg", "name", "module") if hasattr(node, field)]
+        compared = [*node.comparators, node.left] if isinstance(node, ast.Compare) else []
+        compared += [node.value] if isinstance(node, ast.MatchValue) else []
+        names += [str(each.value) for each in compared if isinstance(each, ast.Constant)]
+        yield from (f"{path.relative_to(ROOT)}: {name}" for name in names if STORE.search(name))
+
+
+def test_nobody_asks_which_store_it_is() -> None:
+    files = [file for part in ("ontology", "graph", "consolidation", "api") for file in (ROOT / part).rglob("*.py")]
+    others = [file for file in files if file not in KNOWS_STORES and not STORE.search(str(file.relative_to(ROOT)))]
+    assert len(others) > 80
+    assert [name for file in others for name in named_stores(file)] == []
+    assert all(list(named_stores(file)) for file in KNOWS_STORES)
