@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
-from consolidation.items import Absent, Assert, Erase, Item, Replace, Retract, RetractFact, Said, Withdraw
+from consolidation.items import Absent, Assert, Erase, Item, Quoted, Replace, Retract, RetractFact, Said, Withdraw
 from ontology.canonical import canonical_label
 from ontology.claims import Source
 from ontology.entries import Stated, assertion, retraction
@@ -36,6 +36,7 @@ class Telling:
     episode: EpisodeId | None
     root: str | None
     confidence: float | None
+    quote: Quoted | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +197,7 @@ def telling(said: Said) -> Telling:
         observed_at=None if said.observed_at is None else _at("/observed_at", parse_instant, said.observed_at),
         source=None if source is None else Source(source),
         episode=None if episode is None else EpisodeId(episode),
-        root=_text(said.root, "/root"), confidence=confidence,
+        root=_text(said.root, "/root"), confidence=confidence, quote=said.quote,
     )  # fmt: skip
 
 

@@ -262,7 +262,7 @@ def _changes(position: int, now: Instant, principal: str, fresh: Sequence[tuple[
             )
             for each, kept in fresh
         ),
-        claims=(), endings=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
+        claims=(), quotes=(), endings=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
     )  # fmt: skip
 
 

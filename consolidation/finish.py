@@ -11,6 +11,7 @@ from graph.paging import each_told
 from graph.ports import Transaction
 from graph.restating import outlives
 from ontology.claims import Claim, Ending, Lifecycle
+from ontology.episodes import Quote
 from ontology.events import ChangeSet, Erasure, Kind, Operation, Shown
 from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import ClaimId, EntityId, Place, claim_id, fact_id
@@ -28,6 +29,7 @@ class Draft:
     """One per item, without what only the end can tell."""
     claims: dict[ClaimId, tuple[int, Claim]] = field(default_factory=dict)
     """New ones, with the index of their items."""
+    quotes: dict[ClaimId, Quote] = field(default_factory=dict)
     ended: dict[ClaimId, tuple[Claim, str]] = field(default_factory=dict)
     """Stored ones that no longer count, and why."""
     successors: dict[ClaimId, ClaimId] = field(default_factory=dict)
@@ -93,6 +95,7 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
         episodes=tuple(lookup.new_episodes.values()),
         verbatims=(),
         claims=tuple(claim for _, claim in draft.claims.values()),
+        quotes=tuple(quote for id, quote in draft.quotes.items() if id in draft.claims),
         endings=tuple(_endings(context, draft)),
         closed=tuple(outcome.current[run] for outcome in outcomes.values() for run in outcome.change.closed),
         opened=tuple(version for versions in opened.values() for version in versions),

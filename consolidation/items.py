@@ -17,6 +17,16 @@ ABSENT = Absent()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """Which words of the episode say so: characters `start` up to `end` of a turn, or of the single text."""
+
+    turn: int | None
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
     """Who said it, when, and for which period; texts as given, `None` for what was not."""
 
@@ -29,6 +39,7 @@ class Said:
     episode: str | None = None
     root: str | None = None
     confidence: float | None = None
+    quote: Quoted | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

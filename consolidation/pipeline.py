@@ -28,7 +28,7 @@ from consolidation.extraction.base import (
     Span,
 )
 from consolidation.extraction.base import Turn as TurnText
-from consolidation.items import Assert, Item, Replace, Retract, Said
+from consolidation.items import Assert, Item, Quoted, Replace, Retract, Said
 from consolidation.receipts import restored
 from consolidation.write import Writer
 from graph.ports import Clock, MemoryStore, Page, Reader
@@ -303,7 +303,7 @@ def _item(candidate: Candidate, episode: RecordedEpisode, text: EpisodeText, nam
 
 
 def _said(candidate: Candidate, episode: RecordedEpisode, text: EpisodeText) -> Said:
-    stated, at = candidate.stated, text.at(candidate.span.turn)
+    stated, span, at = candidate.stated, candidate.span, text.at(candidate.span.turn)
     return Said(
         valid_from=stated.valid_from,
         valid_to=stated.valid_to,
@@ -314,6 +314,7 @@ def _said(candidate: Candidate, episode: RecordedEpisode, text: EpisodeText) -> 
         episode=episode.episode.id,
         root=episode.episode.root,
         confidence=candidate.confidence,
+        quote=Quoted(turn=span.turn, start=span.start, end=span.end, text=span.quote),
     )
 
 

@@ -29,6 +29,7 @@ from consolidation.slotwork import SlotWork
 from graph.ports import Transaction
 from ontology.claims import Claim, Entity, Source
 from ontology.entries import Entry, Stated, assertion, inherit, retraction
+from ontology.episodes import Quote
 from ontology.errors import JSON, Incorrect, NotFound, Refused, VersionChanged, Violation, shown
 from ontology.events import Erasure, Operation
 from ontology.facts import FactVersion, Slot, Version
@@ -285,6 +286,11 @@ class Transact:
             confidence=float(confidence), schema_version=self._context.schema.version,
             principal=self._context.principal, recorded_at=now,
         )  # fmt: skip
+        quoted = telling.quote
+        if quoted is not None:
+            self._draft.quotes[claim.id] = Quote(
+                claim=claim.id, turn=quoted.turn, start=quoted.start, end=quoted.end, text=quoted.text
+            )
         return claim, observed_from
 
     def _add(self, index: int, work: SlotWork, claim: Claim) -> None:

@@ -234,7 +234,7 @@ def _replay(answered: Answered, request: bytes, key: str) -> Written:
 def _schema_change(context: Context) -> ChangeSet:
     return ChangeSet(
         position=context.position, recorded_at=context.now, kind=Kind.SCHEMA, principal=context.principal,
-        operations=(), schema=context.schema, erasures=(), entities=(), episodes=(), verbatims=(), claims=(),
+        operations=(), schema=context.schema, erasures=(), entities=(), episodes=(), verbatims=(), claims=(), quotes=(),
         endings=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from graph.journal_rows import read_verbatim
 from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle, Source, Told
 from ontology.entries import End, Entry, Start, Stated
-from ontology.episodes import Kept, RecordedEpisode
+from ontology.episodes import Kept, Quote, RecordedEpisode
 from ontology.errors import NotFound
 from ontology.events import Event, Kind, Payload, SlotHead
 from ontology.facts import Fact, FactVersion, Slot, Support, Version
@@ -68,6 +68,12 @@ def kept(ledger: Ledger, tenant: Tenant, row: Row) -> Kept:
     position, ordinal, content, namespace, purpose = row
     scope = Scope(tenant=tenant, namespace=Namespace(namespace), purpose=Purpose(purpose))
     return Kept(episode=episode_id(Place(ledger, position, ordinal)), scope=scope, content=bytes(content))
+
+
+def quote(ledger: Ledger, row: Row) -> Quote:
+    """Of (position and ordinal of the claim, turn, start, end, text)."""
+    position, ordinal, turn, start, end, text = row
+    return Quote(claim=claim_id(Place(ledger, position, ordinal)), turn=turn, start=start, end=end, text=text)
 
 
 def recorded_episode(scope: Scope, row: Row) -> RecordedEpisode:

@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from graph.journal_rows import DECODE, ENCODE, Decoder, Encoder, Section, dump, load, seal
+from graph.journal_rows import DECODE, ENCODE, Decoder, Encoder, dump, load, seal
+from graph.journal_sections import Section
 from graph.ports import Head
 from graph.restating import restate, without
 from ontology.errors import Fault, shown
@@ -82,6 +83,7 @@ def decode(event: Event, payloads: Iterable[Payload], *, tenant: Tenant | None =
         episodes=found[Section.EPISODES],
         verbatims=found[Section.VERBATIMS],
         claims=found[Section.CLAIMS],
+        quotes=found[Section.QUOTES],
         endings=found[Section.ENDINGS],
         closed=found[Section.CLOSED],
         opened=found[Section.OPENED],
@@ -196,6 +198,9 @@ def _sections(
         yield Section.EPISODES, changes.episodes, [None] * len(changes.episodes)
     if changes.verbatims:
         yield Section.VERBATIMS, changes.verbatims, [each.kept.episode for each in changes.verbatims]
+    if changes.quotes:
+        said_of = {claim.id: claim.slot.subject for claim in changes.claims}
+        yield Section.QUOTES, changes.quotes, [said_of[each.claim] for each in changes.quotes]
     if changes.endings:
         yield Section.ENDINGS, changes.endings, _of_endings(changes, owners)
     for section, rows in (

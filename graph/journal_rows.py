@@ -7,14 +7,14 @@ open end. `places` is null where the sections of all payloads, one after another
 otherwise has, for each section where they are not, the place of each row.
 """
 
-import enum
 import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import orjson
 
-from graph.journal_words import read_words, words_row
+from graph.journal_sections import Section
+from graph.journal_words import quote_row, read_quote, read_words, words_row
 from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle
 from ontology.entries import End, Entry, Start, Stated
 from ontology.episodes import Verbatim
@@ -34,32 +34,6 @@ Row = list[Any]
 
 Written = tuple[object, ...]
 """A row or a body on its way to JSON; a tuple, for its speed."""
-
-
-class Section(enum.IntEnum):
-    """The kinds of rows of a payload, in the order in which a store applies them."""
-
-    OPERATIONS = 0
-    SCHEMAS = 1
-    ERASURES = 2
-    ENTITIES = 3
-    EPISODES = 4
-    CLAIMS = 5
-    ENDINGS = 6
-    CLOSED = 7
-    OPENED = 8
-    HIDDEN = 9
-    SHOWN = 10
-    SUPPORT = 11
-    SLOTS = 12
-    VERBATIMS = 13
-
-
-SLOT_FIELD: Final = {
-    Section.CLAIMS: 1, Section.CLOSED: 3, Section.OPENED: 3, Section.HIDDEN: 1, Section.SHOWN: 1,
-    Section.SUPPORT: 0, Section.SLOTS: 0,
-}  # fmt: skip
-"""Where a row of a section names its slot; its value, where it has one, stands next to it."""
 
 
 def dump(framed: object) -> bytes:
@@ -396,6 +370,7 @@ ENCODE: Final[dict[Section, Callable[[Encoder, Any], Written]]] = {
     Section.SUPPORT: Encoder.support,
     Section.SLOTS: Encoder.slot,
     Section.VERBATIMS: Encoder.verbatim,
+    Section.QUOTES: lambda _, quote: quote_row(quote),
 }
 
 DECODE: Final[dict[Section, Callable[[Decoder, Row], Any]]] = {
@@ -413,4 +388,5 @@ DECODE: Final[dict[Section, Callable[[Decoder, Row], Any]]] = {
     Section.SUPPORT: Decoder.support,
     Section.SLOTS: Decoder.slot,
     Section.VERBATIMS: Decoder.verbatim,
+    Section.QUOTES: lambda _, row: read_quote(row),
 }

@@ -1,8 +1,8 @@
-"""How the words of an episode look as a row of JSON in the journal."""
+"""How the words of an episode, and those that claims quote, look as rows of JSON in the journal."""
 
 from typing import Any
 
-from ontology.episodes import Kept, SaidAt, SaidBy, Turn, Verbatim
+from ontology.episodes import Kept, Quote, SaidAt, SaidBy, Turn, Verbatim
 from ontology.ids import EpisodeId
 from ontology.scope import Scope, Tenant
 
@@ -38,6 +38,15 @@ def read_words(row: list[Any], episode: EpisodeId, tenant: Tenant | None) -> Ver
         me=None if me is None else SaidBy(text=me[0], is_key=me[1]),
         said_at=_read_at(said),
     )
+
+
+def quote_row(quote: Quote) -> tuple[object, ...]:
+    return (quote.claim, quote.turn, quote.start, quote.end, quote.text)
+
+
+def read_quote(row: list[Any]) -> Quote:
+    claim, turn, start, end, text = row
+    return Quote(claim=claim, turn=turn, start=start, end=end, text=text)
 
 
 def _at(at: SaidAt | None) -> tuple[str, str | None] | None:

@@ -16,7 +16,7 @@ from graph import decoding
 from graph.decoding import Row
 from graph.ports import MemoryStore
 from ontology.claims import Claim, Ending, Entity, Episode
-from ontology.episodes import Kept
+from ontology.episodes import Kept, Quote
 from ontology.facts import FactVersion, Slot, Support
 from ontology.ids import CLAIM, ENTITY, EPISODE, EntityId, Ledger, locate
 from ontology.instants import OPEN_END
@@ -25,10 +25,10 @@ from ontology.schema_document import schema_document, schema_from_document
 from ontology.scope import Namespace, Purpose, Scope, Tenant
 from ontology.values import ValueType
 
-KINDS: Final = ("schema", "entity", "episode", "kept", "claim", "ending", "version", "support")
+KINDS: Final = ("schema", "entity", "episode", "kept", "claim", "ending", "version", "support", "quote")
 """In the order in which a store gives them."""
 
-LedgerItem = Schema | Entity | Episode | Kept | Claim | Ending | FactVersion | Support
+LedgerItem = Schema | Entity | Episode | Kept | Claim | Ending | FactVersion | Support | Quote
 
 _SLOT: Final = {"claim": 1, "version": 1, "support": 0}
 """Where a row has its slot: (namespace, purpose, subject, predicate, language)."""
@@ -68,6 +68,7 @@ def read_ledger(
         "claim": lambda row: decoding.told(ledger, scope(*row[-2:]), row).claim,
         "ending": lambda row: decoding.told(ledger, scope(*row[-2:]), row).ending,
         "version": lambda row: decoding.version(ledger, slot(row, 11), row[:11]),
+        "quote": lambda row: decoding.quote(ledger, row),
         "support": lambda row: decoding.support(slot(row, 5), row[0], row[1:5], row[1]),
     }
     for kind in KINDS:
@@ -90,6 +91,8 @@ def ledger_order(item: LedgerItem) -> tuple[Any, ...]:
             return _place(item.episode, EPISODE)
         case Claim():
             return item.entry.position, item.entry.ordinal
+        case Quote():
+            return _place(item.claim, CLAIM)
         case Ending():
             return *_place(item.claim, CLAIM), item.position
         case FactVersion():
@@ -158,7 +161,7 @@ def _about(
         match kind:
             case "entity":
                 mine = row[0] == subject
-            case "ending":
+            case "ending" | "quote":
                 mine = row[0] in claims
             case "claim" | "version" | "support":
                 mine = row[_SLOT[kind] + 2] == subject
@@ -208,6 +211,8 @@ def _row(item: LedgerItem) -> tuple[int, tuple[object, ...]]:
         case Support(slot=slot):
             counts = item.sources, item.occurrences, float(item.doubt)
             return 7, (*_slot_values(slot), bytes(item.value_key), item.recorded_from, *counts)
+        case Quote():
+            return 8, (item.claim, item.turn, item.start, item.end, item.text)
         case _:
             assert_never(item)
 

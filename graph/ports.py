@@ -19,7 +19,7 @@ from graph.access import AccessStore, AccessTransaction
 from graph.queue import Queue
 from ontology.claims import Entity, Episode, Source, Told
 from ontology.entries import Entry
-from ontology.episodes import RecordedEpisode
+from ontology.episodes import Quote, RecordedEpisode
 from ontology.events import Commit, Event, Payload, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support
 from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Ledger, Owner
@@ -202,6 +202,10 @@ class Reader(Protocol):
         """The same for a source."""
         ...
 
+    def quotes(self, claims: Sequence[ClaimId]) -> dict[ClaimId, Quote]:
+        """The words that these claims quote, of those of this scope that quote any."""
+        ...
+
     def recorded_episode(self, id: EpisodeId) -> RecordedEpisode:
         """An episode whose verbatim is kept, or was. Raises `NotFound`, also for one that was only cited."""
         ...
@@ -337,7 +341,7 @@ class MemoryStore(Protocol):
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         """Every row of a tenant's ledger as (kind, plain values), in a total order that all stores share: what
-        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, ending, version, support."""
+        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, ending, version, support, quote."""
         ...
 
     def check(self, now: Instant) -> list[Finding]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from graph.journal_rows import SLOT_FIELD, Row, Section, dump, load, seal
+from graph.journal_rows import Row, dump, load, seal
+from graph.journal_sections import SLOT_FIELD, Section
 from ontology.events import Erasure, Payload, Restated
 from ontology.ids import ClaimId
 
@@ -108,7 +109,7 @@ class _Remains:
                     not _within(erasure, self._scope) or outlives(row[2], erasure, self._claims)
                     for erasure in self._erasures
                 )
-            case Section.ENDINGS:
+            case Section.ENDINGS | Section.QUOTES:
                 return row[0] not in self._claims
             case Section.SLOTS:
                 return not any(self._hits(erasure, row[0], None) for erasure in self._erasures)

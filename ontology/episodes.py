@@ -11,7 +11,7 @@ from typing import Final
 import orjson
 
 from ontology.claims import Episode, Source
-from ontology.ids import EpisodeId
+from ontology.ids import ClaimId, EpisodeId
 from ontology.instants import Instant
 from ontology.scope import Scope
 
@@ -67,6 +67,19 @@ class Verbatim:
     me: SaidBy | None
     said_at: SaidAt | None
     """`None` where nobody told; nothing stands for it then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """The words of an episode that a claim rests on. They go with the claim, and stay where the other words go."""
+
+    claim: ClaimId
+    turn: int | None
+    """Which turn; `None` in a single text."""
+    start: int
+    end: int
+    """Characters `start` up to `end` of it."""
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ontology.claims import Claim, Ending, Entity, Episode
-from ontology.episodes import Verbatim
+from ontology.episodes import Quote, Verbatim
 from ontology.errors import JSON
 from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import ClaimId, EntityId, Owner
@@ -110,6 +110,8 @@ class ChangeSet:
     episodes: tuple[Episode, ...]
     verbatims: tuple[Verbatim, ...]
     claims: tuple[Claim, ...]
+    quotes: tuple[Quote, ...]
+    """Of claims above, of which each has one at most."""
     endings: tuple[Ending, ...]
     closed: tuple[FactVersion, ...]
     """As they were before: `recorded_to` is still open in them."""

@@ -32,7 +32,7 @@ from graph.queue import Queue
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import Claim, Ending, Entity, Episode, Source, Told
 from ontology.entries import Entry
-from ontology.episodes import RecordedEpisode, Verbatim
+from ontology.episodes import Quote, RecordedEpisode, Verbatim
 from ontology.errors import Busy, NotFound, shown
 from ontology.events import Commit, Erasure, Event, Payload, Shown, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support, edges
@@ -70,6 +70,7 @@ class Tables:
     entities: list[Entity] = field(default_factory=list)
     episodes: list[Episode] = field(default_factory=list)
     verbatims: list[Verbatim] = field(default_factory=list)
+    quotes: list[Quote] = field(default_factory=list)
     operations: Operations = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
@@ -91,6 +92,7 @@ class Tables:
             entities=self.entities.copy(),
             episodes=self.episodes.copy(),
             verbatims=self.verbatims.copy(),
+            quotes=self.quotes.copy(),
             operations=self.operations.copy(),
             claims=self.claims.copy(),
             endings=self.endings.copy(),
@@ -117,6 +119,7 @@ class Tables:
         self.episodes += changes.episodes
         self.verbatims += changes.verbatims
         self.claims += changes.claims
+        self.quotes += changes.quotes
         self.endings += changes.endings
         closed = {version.id for version in changes.closed}
         self.versions = [replace(v, recorded_to=now) if v.id in closed else v for v in self.versions]
@@ -148,6 +151,7 @@ class Tables:
         claims = {claim.id for claim in self.claims if gone(claim.slot, claim.entry.value)}
         self.claims = [claim for claim in self.claims if claim.id not in claims]
         self.endings = [ending for ending in self.endings if ending.claim not in claims]
+        self.quotes = [quote for quote in self.quotes if quote.claim not in claims]
         self.versions = [v for v in self.versions if not gone(v.slot, v.value_key)]
         self.showings = [s for s in self.showings if not gone(s.shown.slot, s.shown.value_key)]
         self.support = [s for s in self.support if not gone(s.slot, s.value_key)]
@@ -324,6 +328,10 @@ class NaiveReader:
 
     def claims_of_source(self, source: Source) -> list[Told]:
         return [self._told(c) for c in _by_place(self._standing()) if c.source == source]
+
+    def quotes(self, claims: Sequence[ClaimId]) -> dict[ClaimId, Quote]:
+        mine = {claim.id for claim in self._claims()} & set(claims)
+        return {quote.claim: quote for quote in self._tables.quotes if quote.claim in mine}
 
     def recorded_episode(self, id: EpisodeId) -> RecordedEpisode:
         tables = self._tables
@@ -599,7 +607,7 @@ class NaiveStore:
         tables = self._tables.get(tenant) or Tables()
         kinds: tuple[Sequence[LedgerItem], ...] = (
             tables.schemas, tables.entities, tables.episodes, [verbatim.kept for verbatim in tables.verbatims],
-            tables.claims, tables.endings, tables.versions, tables.support,
+            tables.claims, tables.endings, tables.versions, tables.support, tables.quotes,
         )  # fmt: skip
         for kind, items in zip(KINDS, kinds, strict=True):
             yield from ((kind, ledger_row(kind, item)) for item in sorted(items, key=ledger_order))

@@ -9,6 +9,7 @@ from api.routes.routing import READ, WRITE, Routes
 from api.routes.writing import expect, version_of, write
 from api.wire import answers, rendering
 from api.wire.bodies import EXAMPLE, ClaimsBody, WithdrawBody
+from api.wire.episodes import quoted
 from api.wire.queries import ListQuery, NoQuery
 from consolidation.items import Item, Withdraw
 from ontology.errors import Incorrect, Refused, TooLarge, Violation, pointer
@@ -78,10 +79,11 @@ def read_claim(call: Call, query: ListQuery) -> Response:
     """
     with reading(call, query) as reader:
         told = reader.claim(ClaimId(call.part("id")))
+        quote = quoted(reader.quotes([told.claim.id]).get(told.claim.id))
         question = ask(call, reader, query)
         return answered(
             question,
-            rendering.claim(told, rendering.names_told(reader, [told])),
+            {**rendering.claim(told, rendering.names_told(reader, [told])), "span": quote},
             version=version_of(reader, told.claim.slot),
         )
 

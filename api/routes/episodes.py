@@ -9,7 +9,7 @@ from api.routes.call import Call
 from api.routes.operations import awaited
 from api.routes.reading import reading
 from api.routes.routing import READ, WRITE, Routes
-from api.wire.episodes import EXAMPLES, EpisodesBody, Recorded, episode_document, operation_document
+from api.wire.episodes import EXAMPLES, EpisodesBody, Recorded, episode_document, operation_document, quoted
 from api.wire.episodes import Episode as EpisodeAnswer
 from api.wire.queries import NoQuery, ScopeQuery
 from ontology.errors import JSON, NotFound
@@ -64,25 +64,19 @@ def read_episode(call: Call, query: ScopeQuery) -> Response:
     with reading(call, query) as reader:
         recorded = reader.recorded_episode(id)
         cited = [told.claim for told in reader.claims_of_episode(id)]
+        quotes = reader.quotes([claim.id for claim in cited])
     document = episode_document(recorded)
     operation = None
     with suppress(NotFound):  # a journal that was imported brings no operations
         operation = operation_document(call.operations(scope, [operation_of(id)])[0])
-    quoted = _quoted(operation)
     claims: list[JSON] = [
-        {"id": claim.id, "subject": claim.slot.subject, "predicate": claim.slot.predicate, "span": quoted.get(claim.id)}
+        {
+            "id": claim.id,
+            "subject": claim.slot.subject,
+            "predicate": claim.slot.predicate,
+            "span": quoted(quotes.get(claim.id)),
+        }
         for claim in cited
     ]
     content = orjson.dumps({**document, "operation": operation, "claims": claims})
     return Response(content, media_type="application/json", headers={"Cache-Control": "private, no-cache"})
-
-
-def _quoted(operation: dict[str, JSON] | None) -> dict[str, JSON]:
-    """Which words each claim quotes, as the receipts say."""
-    receipts = None if operation is None else operation["receipts"]
-    claims = receipts.get("claims") if isinstance(receipts, dict) else None
-    found: dict[str, JSON] = {}
-    for claim in claims if isinstance(claims, list) else ():
-        if isinstance(claim, dict) and "span" in claim:
-            found[str(claim["claim"])] = claim["span"]
-    return found

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.wire.answers import When
 from api.wire.queries import LIMIT, Limit, ScopeQuery, Words
 from consolidation.episodes import TEXT, NewEpisode, NewTurn
-from ontology.episodes import RecordedEpisode, SaidAt
+from ontology.episodes import Quote, RecordedEpisode, SaidAt
 from ontology.errors import JSON
 from ontology.instants import format_instant
 from ontology.operations import Operation
@@ -178,6 +178,13 @@ def operation_document(operation: Operation) -> dict[str, JSON]:
         "queued_at": format_instant(operation.queued_at),
         "changed_at": format_instant(operation.changed_at),
     }
+
+
+def quoted(quote: Quote | None) -> dict[str, JSON] | None:
+    """The words that a claim quotes, as the wire shows them."""
+    if quote is None:
+        return None
+    return {"turn": quote.turn, "start": quote.start, "end": quote.end, "quote": quote.text}
 
 
 def episode_document(recorded: RecordedEpisode) -> dict[str, JSON]:

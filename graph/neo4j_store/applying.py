@@ -54,6 +54,9 @@ class Applying:
         for start in range(0, len(changes.verbatims), _ROWS_AT_ONCE):
             kept = [self._rows.kept(verbatim) for verbatim in changes.verbatims[start : start + _ROWS_AT_ONCE]]
             _check("verbatims", self._run("put_kept", {"rows": kept})[0][0], len(kept))
+        for start in range(0, len(changes.quotes), _ROWS_AT_ONCE):
+            quotes = [self._rows.quote(quote) for quote in changes.quotes[start : start + _ROWS_AT_ONCE]]
+            _check("quotes", self._run("put_quotes", {"rows": quotes})[0][0], len(quotes))
         self._put_successors(commit)
         self._restate(commit.restated)
         return after

@@ -31,6 +31,23 @@ RETURN count(k)
 MATCH (k:Kept) WHERE k.tenant = $tenant AND k.position <= $position
 RETURN k.position, k.ordinal, k.content, k.namespace, k.purpose ORDER BY k.tenant, k.position, k.ordinal
 
+// name: quotes
+UNWIND $places AS place
+MATCH (c:Claim {place: place}) WHERE c.scope = $scope AND c.position <= $position AND c.quote IS NOT NULL
+RETURN c.position, c.ordinal, c.quote_turn, c.quote_start, c.quote_end, c.quote
+
+// name: put_quotes
+UNWIND $rows AS p
+MATCH (c:Claim {place: p[0]})
+SET c.quote_turn = p[1], c.quote_start = p[2], c.quote_end = p[3], c.quote = p[4]
+RETURN count(c)
+
+// name: ledger_quotes
+MATCH (c:Claim) USING INDEX c:Claim(tenant, position)
+WHERE c.tenant = $tenant AND c.position <= $position AND c.quote IS NOT NULL
+RETURN c.position, c.ordinal, c.quote_turn, c.quote_start, c.quote_end, c.quote
+ORDER BY c.tenant, c.position, c.ordinal
+
 // name: open_lanes
 UNWIND $lanes AS lane
 MATCH (q:Operation) WHERE q.lane = lane AND q.state IN ['queued', 'running']

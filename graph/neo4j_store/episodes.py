@@ -1,17 +1,26 @@
 """What a snapshot answers about recorded episodes; their words lie in the journal."""
 
+from collections.abc import Sequence
+
 from graph import decoding
 from graph.neo4j_store import keys
 from graph.neo4j_store.snapshot import Snapshot
-from ontology.episodes import RecordedEpisode
+from ontology.episodes import Quote, RecordedEpisode
 from ontology.errors import NotFound, shown
-from ontology.ids import EPISODE, EpisodeId
+from ontology.ids import CLAIM, EPISODE, ClaimId, EpisodeId
 
 
 class EpisodeReads(Snapshot):
     """The part of a reader that answers with recorded episodes."""
 
     __slots__ = ()
+
+    def quotes(self, claims: Sequence[ClaimId]) -> dict[ClaimId, Quote]:
+        places = [place for id in claims if (place := self._place_key(id, CLAIM)) is not None]
+        asked = {"places": places, "scope": self._scope_key, "position": self._head.position}
+        rows = self._run("quotes", asked) if places else []
+        found = (decoding.quote(self._ledger, row) for row in rows)
+        return {quote.claim: quote for quote in found}
 
     def recorded_episode(self, id: EpisodeId) -> RecordedEpisode:
         place, owner = self._place_key(id, EPISODE), decoding.owner_place(id, self._ledger)

@@ -29,6 +29,7 @@ def ledger_rows(database: Database, tenant: Tenant, head: Head) -> Iterator[tupl
         "kept": each("ledger_kept"),
         "claim": told(OPEN_END),
         "ending": told(head.position),
+        "quote": each("ledger_quotes"),
         "version": ([*codec.version(row[:11], head.recorded_at), *row[11:]] for row in each("ledger_versions")),
         "support": ([codec.key(row[0]), *row[1:]] for row in each("ledger_support")),
     }

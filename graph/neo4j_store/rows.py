@@ -5,7 +5,7 @@ from typing import Final
 from graph import decoding
 from graph.neo4j_store import keys
 from ontology.claims import Claim, Ending, Entity, Episode
-from ontology.episodes import Verbatim
+from ontology.episodes import Quote, Verbatim
 from ontology.errors import Fault
 from ontology.events import Event, Payload, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support
@@ -76,6 +76,9 @@ class Rows:
             claim.observed_stated, claim.source, claim.episode, claim.root, float(claim.confidence),
             claim.schema_version, claim.principal, claim.recorded_at, OPEN_END,
         ]  # fmt: skip
+
+    def quote(self, quote: Quote) -> Row:
+        return [self.place(quote.claim, CLAIM), quote.turn, quote.start, quote.end, quote.text]
 
     def ending(self, ending: Ending) -> Row:
         successor: tuple[int | None, int | None] = (None, None)

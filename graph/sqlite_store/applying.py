@@ -8,7 +8,7 @@ from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT
 from ontology.claims import Claim, Ending, Entity, Episode
-from ontology.episodes import Verbatim
+from ontology.episodes import Quote, Verbatim
 from ontology.errors import Fault
 from ontology.events import Commit, Erasure, Event, Payload, Restated, Shown, SlotHead
 from ontology.facts import FactVersion, Support
@@ -40,6 +40,7 @@ class Applying:
         put("put_kept", self._kept_row, changes.verbatims)
         self._put_slots(changes.position, changes.slots)
         put("put_claim", self._claim_row, changes.claims)
+        put("put_quotes", self._quote_row, changes.quotes)
         self._change("end_claim", [self._ending_row(ending) for ending in changes.endings])
         now, tenant = changes.recorded_at, self._keys.tenant
         self._change("close_version", [(tenant, v.position, v.ordinal, now) for v in changes.closed])
@@ -61,7 +62,7 @@ class Applying:
             about = (self._keys.scope(erasure.scope), *self._keys.place(erasure.subject), low, high)
             slots = self._connection.all("slots_to_erase", about)
             rows = [(slot, erasure.value_key) for (slot,) in slots]
-            for query in ("erase_claims", "erase_versions", "erase_extents", "erase_support"):
+            for query in ("erase_quotes", "erase_claims", "erase_versions", "erase_extents", "erase_support"):
                 self._connection.many(query, rows)
             if erasure.value_key is None:
                 self._connection.many("erase_slot", slots)
@@ -140,6 +141,10 @@ class Applying:
             self._keys.name(claim.source), self._keys.episode(claim.episode), self._keys.name(claim.root),
             claim.confidence, claim.schema_version, self._keys.name(claim.principal), claim.recorded_at,
         )  # fmt: skip
+
+    def _quote_row(self, quote: Quote) -> Row:
+        place = self._keys.located(quote.claim, CLAIM)
+        return (self._keys.tenant, *place, quote.turn, quote.start, quote.end, quote.text)
 
     def _ending_row(self, ending: Ending) -> Row:
         successor: tuple[int | None, int | None] = _OF_NOBODY

@@ -1,16 +1,24 @@
 """What a snapshot answers about recorded episodes; their words lie in the journal."""
 
+from collections.abc import Sequence
+
 from graph import decoding
 from graph.sqlite_store.snapshot import Snapshot
-from ontology.episodes import RecordedEpisode
+from ontology.episodes import Quote, RecordedEpisode
 from ontology.errors import NotFound, shown
-from ontology.ids import EPISODE, EpisodeId
+from ontology.ids import CLAIM, EPISODE, ClaimId, EpisodeId
 
 
 class EpisodeReads(Snapshot):
     """The part of a reader that answers with recorded episodes."""
 
     __slots__ = ()
+
+    def quotes(self, claims: Sequence[ClaimId]) -> dict[ClaimId, Quote]:
+        places = (decoding.place(id, CLAIM, self._ledger) for id in claims)
+        rows = (self._connection.one("quotes", (self._tenant_pk, *place, self._scope_pk)) for place in places if place)
+        found = (decoding.quote(self._ledger, row) for row in rows if row is not None)
+        return {quote.claim: quote for quote in found}
 
     def recorded_episode(self, id: EpisodeId) -> RecordedEpisode:
         place = decoding.place(id, EPISODE, self._ledger)

@@ -22,6 +22,23 @@ INSERT INTO kept (tenant_pk, position, ordinal, scope_pk, content) VALUES (?1, ?
 SELECT k.position, k.ordinal, k.content, o.namespace, o.purpose
 FROM kept k JOIN scopes o ON o.pk = k.scope_pk WHERE k.tenant_pk = ?1 ORDER BY k.position, k.ordinal
 
+-- name: quotes
+SELECT q.position, q.ordinal, q.turn, q.first_char, q.end_char, q.quote
+FROM quotes q
+JOIN claims c ON c.tenant_pk = q.tenant_pk AND c.position = q.position AND c.ordinal = q.ordinal
+JOIN slots s ON s.pk = c.slot_pk
+WHERE q.tenant_pk = ?1 AND q.position = ?2 AND q.ordinal = ?3 AND s.scope_pk = ?4
+
+-- name: put_quotes
+INSERT INTO quotes (tenant_pk, position, ordinal, turn, first_char, end_char, quote) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: erase_quotes
+DELETE FROM quotes WHERE (tenant_pk, position, ordinal) IN (
+  SELECT tenant_pk, position, ordinal FROM claims WHERE slot_pk = ?1 AND (?2 IS NULL OR value_key = ?2))
+
+-- name: ledger_quotes
+SELECT position, ordinal, turn, first_char, end_char, quote FROM quotes WHERE tenant_pk = ?1 ORDER BY position, ordinal
+
 -- name: enqueue
 INSERT INTO operations (tenant_pk, position, ordinal, scope_pk, lane, principal, state, due, next_at, attempts, token,
   queued_at, changed_at)

@@ -20,6 +20,7 @@ def ledger_rows(connection: Connection, tenant: Tenant) -> Iterator[tuple[str, t
         "kept": each("ledger_kept", (pk,)),
         "claim": each("ledger_claims", (pk, OPEN_END)),
         "ending": each("ledger_claims", (pk, OPEN_END - 1)),
+        "quote": each("ledger_quotes", (pk,)),
         "version": each("ledger_versions", (pk,)),
         "support": each("ledger_support", (pk,)),
     }

@@ -10,24 +10,26 @@ import orjson
 import pytest
 
 from consolidation.episodes import NewEpisode, NewTurn, Recorder
+from consolidation.items import Quoted
 from graph import journal, transfer
 from graph.journal_rows import seal
 from graph.ledger import ledger_hash
 from graph.ports import MemoryStore
 from graph.sqlite_store.store import SqliteStore
-from ontology.episodes import SaidAt, SaidBy, Turn
+from ontology.episodes import Quote, SaidAt, SaidBy, Turn
 from ontology.errors import Busy, NotFound
 from ontology.events import ChangeSet, Kind, Restated
-from ontology.ids import EpisodeId, Ledger, OperationId
+from ontology.ids import ClaimId, EpisodeId, Ledger, OperationId
 from ontology.instants import SECOND, Instant, parse_instant
 from ontology.operations import Lease, State, episode_of, operation_of
 from ontology.scope import Scope, scope_of
 from tests.conftest import FrozenClock, SeededRandomness
-from tests.contract.world import SCOPE, World, claim
+from tests.contract.world import SCOPE, World, claim, erase
 
 OTHER = scope_of("acme", "team")
 ELSEWHERE = scope_of("zeta")
 MINUTE = 60 * SECOND
+QUOTED = Quoted(turn=2, start=5, end=9, text="'te\x00a")
 
 
 class Told:
@@ -199,6 +201,41 @@ def test_a_key_answers_a_retry_with_the_first_receipt(told: Told) -> None:
     first = told.record(NewEpisode(text="hello"), key="k")
     assert told.record(NewEpisode(text="hello"), key="k") == first
     assert len(told.lease()) == 1
+
+
+def test_the_words_that_claims_quote_are_kept_with_them(store: MemoryStore) -> None:
+    world = World(store)
+    receipt = world.write(claim("anna", "likes", "tea", quote=QUOTED), claim("anna", "likes", "milk"))
+    one, two = (ClaimId(item["claim"]) for item in receipt["items"])
+    with store.read(SCOPE) as reader:
+        assert reader.quotes([one, two]) == {one: Quote(claim=one, turn=2, start=5, end=9, text=QUOTED.text)}
+        assert reader.quotes([]) == {}
+    with store.read(OTHER) as reader:
+        assert reader.quotes([one]) == {}
+
+
+def test_the_words_that_a_claim_quotes_go_with_it(store: MemoryStore, tmp_path: Path) -> None:
+    world = World(store)
+    items = [claim("anna", "likes", drink, quote=QUOTED) for drink in ("tea", "milk")]
+    tea, milk = (ClaimId(item["claim"]) for item in world.write(*items)["items"])
+    world.write(erase("anna", "likes", "tea"))
+    with store.read(SCOPE) as reader:
+        assert list(reader.quotes([tea, milk])) == [milk]
+        bodies = [payload.body for _, payloads in reader.events(after=0, limit=10) for payload in payloads]
+    assert sum(body.count(b"'te") for body in bodies) == 1
+    copy = SqliteStore(str(tmp_path / "copy.db"))
+    transfer.rebuild(store, copy, SCOPE.tenant)
+    assert ledger_hash(copy, SCOPE.tenant) == ledger_hash(store, SCOPE.tenant)
+    subject = world.id("anna")
+    assert ledger_hash(copy, SCOPE.tenant, subject=subject) == ledger_hash(store, SCOPE.tenant, subject=subject)
+    assert [row[0] for kind, row in store.ledger(SCOPE.tenant) if kind == "quote"] == [milk]
+    copy.close()
+
+
+def test_a_claim_that_a_later_item_takes_back_leaves_no_quote(store: MemoryStore) -> None:
+    world = World(store)
+    world.write(claim("anna", "likes", "tea", quote=QUOTED), erase("anna", "likes", "tea"))
+    assert [kind for kind, _ in store.ledger(SCOPE.tenant) if kind == "quote"] == []
 
 
 # --- the queue
@@ -403,6 +440,6 @@ def _emptied(body: bytes) -> bytes:
 def _nothing(position: int, now: Instant) -> ChangeSet:
     return ChangeSet(
         position=position, recorded_at=now, kind=Kind.ERASE, principal="me", operations=(), schema=None, erasures=(),
-        entities=(), episodes=(), verbatims=(), claims=(), endings=(), closed=(), opened=(), hidden=(), shown=(),
-        support=(), slots=(),
+        entities=(), episodes=(), verbatims=(), claims=(), quotes=(), endings=(), closed=(), opened=(), hidden=(),
+        shown=(), support=(), slots=(),
     )  # fmt: skip

@@ -29,7 +29,13 @@ KEYS = """
 """
 
 SQLITE: Final = "sqlite"
-ON_EVERY_STORE: Final = ("test_http_paging", "test_http_reading", "test_http_story", "test_http_writing")
+ON_EVERY_STORE: Final = (
+    "test_http_episodes",
+    "test_http_paging",
+    "test_http_reading",
+    "test_http_story",
+    "test_http_writing",
+)
 """Modules whose tests must see the same of every store; the others are about what stands before it."""
 
 Item = dict[str, Any]

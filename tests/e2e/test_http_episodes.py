@@ -110,6 +110,7 @@ def test_an_episode_is_accepted_read_and_told(room: Room) -> None:
     assert room.values("/v1/state", subject="mira", predicate="likes") == ["tea"]
     told = room.read(f"/v1/claims/{claim['claim']}")
     assert told["episode"] == item["episode"]
+    assert told["span"]["quote"] == "Mira likes tea"
     episode = room.read(f"/v1/episodes/{item['episode']}")
     assert (episode["text"], episode["observed_at"]) == ("Mira likes tea", "2026-05-01T00:00:00Z")
     quoted = {cited["predicate"]: cited["span"] for cited in episode["claims"]}

@@ -54,7 +54,7 @@ def head_at(position: int, digest: bytes = NO_DIGEST) -> Head:
 def empty(position: int = 1, kind: Kind = Kind.WRITE) -> ChangeSet:
     return ChangeSet(
         position=position, recorded_at=NOW, kind=kind, principal="me", operations=(), schema=None, erasures=(),
-        entities=(), episodes=(), verbatims=(), claims=(), endings=(), closed=(), opened=(), hidden=(),
+        entities=(), episodes=(), verbatims=(), claims=(), quotes=(), endings=(), closed=(), opened=(), hidden=(),
         shown=(), support=(), slots=(),
     )  # fmt: skip
 

@@ -11,6 +11,18 @@ CREATE TABLE kept (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX kept_by_content ON kept (scope_pk, content);
 
+-- The words that a claim quotes, which go with it.
+CREATE TABLE quotes (
+  tenant_pk INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  ordinal INTEGER NOT NULL,
+  turn INTEGER,
+  first_char INTEGER NOT NULL,
+  end_char INTEGER NOT NULL,
+  quote TEXT NOT NULL,
+  PRIMARY KEY (tenant_pk, position, ordinal)
+) STRICT, WITHOUT ROWID;
+
 -- `due` is when it may be leased: of one that waits for another of its session, or is over, NULL. No part of the ledger.
 CREATE TABLE operations (
   pk INTEGER PRIMARY KEY,
