@@ -78,11 +78,15 @@ class Work:
         self.end()
 
     def end(self) -> None:
-        """Leave nothing of a transaction that was not committed; never raises, for an error may be on its way."""
-        with suppress(*_ERRORS):
+        """Leave nothing of a transaction that was not committed; never raises, for an error may be on its way.
+
+        Not only what a driver raises: after Ctrl-C amid a reply its buffer is of no use, and it stumbles over that.
+        What is not rolled back ends with the connection.
+        """
+        with suppress(Exception):
             if not self._transaction.closed():
                 self._transaction.rollback()
-        with suppress(*_ERRORS):
+        with suppress(Exception):
             self._session.close()
 
     def run(self, query: str, parameters: Parameters) -> list[Row]:

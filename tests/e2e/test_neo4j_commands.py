@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Final
 
 import pytest
-from neo4j import GraphDatabase, NotificationMinimumSeverity
+from neo4j import GraphDatabase, NotificationMinimumSeverity, Transaction
 from neo4j.exceptions import DriverError, Neo4jError
 
 from graph.neo4j_store.database import Work
@@ -191,7 +191,10 @@ def resume(at: int) -> tuple[str, ...]:
 
 
 def interrupt_commit(patch: pytest.MonkeyPatch, at: int) -> None:
-    """Press Ctrl-C when so many commits of an import are about to be done."""
+    """Press Ctrl-C when so many commits of an import are about to be done.
+
+    It may come while the driver reads, whose buffer is of no use then: going back raises what no driver means to.
+    """
     commit, commits = Work.commit, count(1)
 
     def interrupted(self: Work) -> None:
@@ -199,7 +202,11 @@ def interrupt_commit(patch: pytest.MonkeyPatch, at: int) -> None:
             raise KeyboardInterrupt
         commit(self)
 
+    def broken(self: Transaction) -> None:
+        raise BufferError("Existing exports of data: object cannot be re-sized")
+
     patch.setattr(Work, "commit", interrupted)
+    patch.setattr(Transaction, "rollback", broken)
 
 
 class Guarded(Local):
