@@ -39,6 +39,8 @@ _STORES: Final = (
 )
 _BOLT: Final = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?://", re.IGNORECASE)
 _PASSWORD: Final = re.compile(r"(?P<before>[a-z][a-z0-9+.-]*://[^:@/]*):.*@", re.IGNORECASE | re.DOTALL)
+_ADDRESSES: Final = frozenset({"store", "neo4j_uri"})
+"""Settings that name a server, or a file."""
 _OF_TESTS: Final = ("VIGENCIA_SOAK", "VIGENCIA_PROPERTY_MINUTES", "VIGENCIA_STRESS_MINUTES", "VIGENCIA_TEST_")
 """How the variables begin that only the tests read."""
 
@@ -240,7 +242,7 @@ def effective(**flags: object) -> list[Effective]:
         shown_settings.append(
             Effective(
                 name=name,
-                value=_fit(value),
+                value=_fit(name, value),
                 origin=origin,
                 variable=variable,
                 description=field.description or "",
@@ -252,6 +254,16 @@ def effective(**flags: object) -> list[Effective]:
 def masked(text: str) -> str:
     """`text` without the password of a URL, which may hold what a URL cannot."""
     return _PASSWORD.sub(rf"\g<before>:{HIDDEN}@", text)
+
+
+def shown_of(setting: str, value: str) -> str:
+    """The value of a setting, right or wrong, as far as it may be shown.
+
+    Of an address that lacks its `://` nobody knows where the password begins: nothing before its last `@` is shown.
+    """
+    if setting not in _ADDRESSES or "@" not in value or value.startswith(SQLITE):
+        return masked(value)
+    return masked(value) if _BOLT.match(value) and masked(value) != value else f"{HIDDEN}@{value.rpartition('@')[2]}"
 
 
 def variable_of(setting: str) -> str:
@@ -282,11 +294,11 @@ def unknown_variables() -> list[str]:
     return found
 
 
-def _fit(value: object) -> str | int | float | None:
+def _fit(name: str, value: object) -> str | int | float | None:
     """A value fit to be shown."""
     if isinstance(value, SecretStr):
         return HIDDEN
-    return value if value is None or isinstance(value, int | float) else masked(str(value))
+    return value if value is None or isinstance(value, int | float) else shown_of(name, str(value))
 
 
 def _given(flags: Mapping[str, object]) -> dict[str, object]:
@@ -315,7 +327,7 @@ def _unreadable(exc: ValidationError) -> Incorrect:
         else:
             told = str(error["msg"]).removeprefix("Value error, ")
             given = error["input"]
-            value = HIDDEN if name in SECRETS else shown(masked(given) if isinstance(given, str) else given)
+            value = HIDDEN if name in SECRETS else shown(shown_of(name, given) if isinstance(given, str) else given)
             code, detail = "bad_setting", f"the setting {name!r} cannot be {value}: {told}"
         violations.append(Violation(pointer=f"/{name}", code=code, detail=detail))
     return Incorrect("; ".join(v.detail for v in violations), violations=violations)

@@ -201,3 +201,33 @@ def test_a_password_of_the_wrong_type_is_not_told(file: Path) -> None:
 def test_a_prefixed_name_of_neo4j_is_told_as_a_slip(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIGENCIA_NEO4J_URI", "bolt://db")
     assert unknown_variables() == ["VIGENCIA_NEO4J_URI, did you mean NEO4J_URI?"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "neo4j:hush-hush@127.0.0.1:27687",
+        "hush-hush@host",
+        "neo4j:/hush-hush@host",
+        "//ada:hush-hush@host:7687",
+        "bolt://ada/x:hush-hush@host",
+        "neo4j;//ada:hush@-hush@host",
+        "postgres://ada/hush:x@host",
+        "bolt://hush@host",
+        " bolt://ada:hush-hush@host",
+        "ada:hush-\nhush@host",
+    ],
+)
+def test_a_password_in_what_is_no_address_is_told_nowhere(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("NEO4J_URI", address)
+    assert "hush" not in repr(effective()), "another program may read the variable"
+    for store in (address, "neo4j"):
+        with pytest.raises(Incorrect, match="host|127") as caught:
+            read_settings(store=store)
+        assert "hush" not in str(caught.value) + repr(caught.value.violations)
+
+
+def test_a_file_may_have_an_at_in_its_name() -> None:
+    assert {each.value for each in effective(store="sqlite:////srv/a@b.db") if each.name == "store"} == {
+        "sqlite:////srv/a@b.db"
+    }
