@@ -95,6 +95,7 @@ class Claim(_Answer):
     ended_at: When | None
     reason: str | None
     successor: str | None
+    span: dict[str, Any] | None = Field(None, description="The words of its episode that it quotes; of one claim alone.")
 
 
 class Paged(_Answer, Generic[T]):
@@ -265,6 +266,7 @@ class Event(_Answer):
     ended: list[str]
     opened: list[str]
     closed: list[str]
+    episodes: list[str]
     schema_version: int | None
 
 
