@@ -222,7 +222,7 @@ def test_a_password_in_what_is_no_address_is_told_nowhere(monkeypatch: pytest.Mo
     monkeypatch.setenv("NEO4J_URI", address)
     assert "hush" not in repr(effective()), "another program may read the variable"
     for store in (address, "neo4j"):
-        with pytest.raises(Incorrect, match="host|127") as caught:
+        with pytest.raises(Incorrect, match=r"host|127") as caught:
             read_settings(store=store)
         assert "hush" not in str(caught.value) + repr(caught.value.violations)
 
