@@ -95,7 +95,9 @@ class Claim(_Answer):
     ended_at: When | None
     reason: str | None
     successor: str | None
-    span: dict[str, Any] | None = Field(None, description="The words of its episode that it quotes; of one claim alone.")
+    span: dict[str, Any] | None = Field(
+        None, description="The words of its episode that it quotes; of one claim alone."
+    )
 
 
 class Paged(_Answer, Generic[T]):
