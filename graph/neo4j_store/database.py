@@ -62,6 +62,10 @@ class CommitLost(Exception):
     """The connection broke after COMMIT was sent: nobody knows yet whether it took effect."""
 
 
+class LockHeld(Busy):
+    """Another transaction has what this one waited for, or waits for what this one has."""
+
+
 class Work:
     """An explicit transaction: a session of its own from `begin` to the end of the block."""
 
@@ -165,10 +169,10 @@ class Database:
 
         return self._again(once)
 
-    def begin(self) -> Work:
-        """A transaction; that the server cannot be reached may come out with its first query alone.
+    def begin(self, seconds: float | None = None) -> Work:
+        """A transaction, which may take `seconds`, by default as long as a write.
 
-        Raises `Unavailable`, `Busy`.
+        That the server cannot be reached may come out with its first query alone. Raises `Unavailable`, `Busy`.
         """
         with translating():
             session = self._session(WRITE_ACCESS)
@@ -176,7 +180,7 @@ class Database:
             together: AbstractContextManager[None] = getattr(session, "_pipelined_begin", nullcontext())
             try:
                 with together:
-                    return Work(session, session.begin_transaction(timeout=self._limits.write_seconds))
+                    return Work(session, session.begin_transaction(timeout=seconds or self._limits.write_seconds))
             except BaseException:
                 session.close()
                 raise
@@ -237,7 +241,7 @@ def translated(exc: Exception) -> VigenciaError:
         case Neo4jError() if "TransactionTimedOut" in code:
             return Busy("the server took longer than it may; nothing was written")
         case Neo4jError() if "Lock" in code or "Deadlock" in code:
-            return Busy("another writer held the store too long; nothing was written")
+            return LockHeld("another writer held the store too long; nothing was written")
         case TransientError() if "Unavailable" not in code:
             return Busy(f"the server could not do it in time: {shown(str(exc), 200)}")
         case ClientError() if "DatabaseNotFound" in code:

@@ -14,7 +14,7 @@ from typing import Final
 
 from graph.access import AccessStore
 from graph.neo4j_store.access import Neo4jAccess
-from graph.neo4j_store.database import QUERIES, CommitLost, Database, Limits, Work
+from graph.neo4j_store.database import QUERIES, CommitLost, Database, Limits, LockHeld, Work
 from graph.neo4j_store.diagnosis import check_supported, diagnose, engine
 from graph.neo4j_store.ledger import ledger_rows
 from graph.neo4j_store.migration import migrate, version
@@ -32,6 +32,10 @@ BUSY_SECONDS: Final = 5.0
 HEAD_SECONDS: Final = 0.05
 """For how long a head that was read serves the snapshots that follow: each would cost a round trip for its own."""
 _UNSURE_SECONDS: Final = 30.0
+_SURE_SECONDS: Final = 1.0
+"""How long a reader's transaction may wait for the lock; the server looks for those that are over every 2 seconds."""
+_HELD_RETRY_SECONDS: Final = 2
+"""What a caller is told to wait where another server's write is long: it has been waited for already."""
 _LOOKUP_PAUSES: Final = (0.0, 0.1, 0.5, 2.0)
 """How long to wait before each attempt to look up a commit whose reply was lost."""
 _LOOKUP_SECONDS: Final = 5.0
@@ -60,6 +64,8 @@ class Neo4jStore:
         self._recent: dict[Tenant, tuple[float, Head]] = {}
         """The head that was read last, and until when it will do."""
         self._unsure: dict[Tenant, tuple[int, float]] = {}
+        self._held_at: dict[Tenant, float] = {}
+        """When a writer of this process last waited in vain for one of another."""
         try:
             self._engine = engine(self._database)
             check_supported(self._engine)
@@ -85,10 +91,7 @@ class Neo4jStore:
     def write(self, scope: Scope) -> Iterator[Transaction]:
         """Errors that would pass with another attempt come out as `Busy` or `Unavailable`: the block cannot be run
         again from here, so its caller repeats it, under its idempotency key."""
-        lock = self._lock_of(scope.tenant)
-        if not lock.acquire(timeout=self._busy_seconds):
-            raise Busy(f"another writer held the tenant for {self._busy_seconds:g} s; nothing was written")
-        try:
+        with self._turn(scope.tenant):
             work, head = self._begin(scope.tenant)
             with work:
                 transaction = Neo4jTransaction(work.run, scope, head)
@@ -99,8 +102,6 @@ class Neo4jStore:
                     self._look_up(scope.tenant, transaction, exc)
             if transaction.committing is not None:
                 self._acknowledge(scope.tenant, transaction.committing)
-        finally:
-            lock.release()
 
     @property
     def queue(self) -> Queue:
@@ -109,10 +110,7 @@ class Neo4jStore:
     @contextmanager
     def _changing(self, tenant: Tenant) -> Iterator[Run]:
         """A transaction under a tenant's lock that is no commit of its ledger."""
-        lock = self._lock_of(tenant)
-        if not lock.acquire(timeout=self._busy_seconds):
-            raise Busy(f"another writer held the tenant for {self._busy_seconds:g} s; nothing was written")
-        try:
+        with self._turn(tenant):
             work, _ = self._begin(tenant)
             with work:
                 yield work.run
@@ -121,8 +119,6 @@ class Neo4jStore:
                 except CommitLost as exc:
                     detail = "the connection broke; nobody knows whether the operation changed"
                     raise Unavailable(detail, retry_after=1) from exc
-        finally:
-            lock.release()
 
     def tenants(self) -> list[Tenant]:
         return [Tenant(row[0]) for row in self._database.run("tenants", {})]
@@ -188,7 +184,7 @@ class Neo4jStore:
                 return safe
             self._unsure[tenant] = newest, now + _UNSURE_SECONDS
         try:
-            work, head = self._begin(tenant)
+            work, head = self._begin(tenant, _SURE_SECONDS)
             with work:
                 work.commit()
         except (Busy, CommitLost):
@@ -207,14 +203,21 @@ class Neo4jStore:
                 self._acknowledged[tenant] = head
                 self._recent.pop(tenant, None)
 
-    def _begin(self, tenant: Tenant) -> tuple[Work, Head]:
-        """A transaction that has the tenant's lock, and the head under it."""
+    def _begin(self, tenant: Tenant, seconds: float | None = None) -> tuple[Work, Head]:
+        """A transaction that has the tenant's lock, and the head under it; it may take `seconds`, or as long as any.
+
+        Raises `Busy` where the lock cannot be had: the server says after how long, for all of its clients.
+        """
         for _ in range(2):
-            work = self._database.begin()
+            began = time.monotonic()
+            work = self._database.begin(seconds)
             try:
                 rows = work.run("lock", {"tenant": tenant, "nonce": f"{os.getpid()}-{next(self._nonces)}"})
-            except BaseException:
+            except BaseException as exc:
                 work.end()
+                if isinstance(exc, LockHeld):
+                    self._held_at[tenant] = time.monotonic()
+                    raise _held(tenant, "of another server or command", time.monotonic() - began) from exc
                 raise
             if rows:
                 return work, head_of(rows[0])
@@ -249,9 +252,32 @@ class Neo4jStore:
 
     # ---- locks
 
+    @contextmanager
+    def _turn(self, tenant: Tenant) -> Iterator[None]:
+        """The turn of a thread among the writers of this process.
+
+        Whoever waited long, and sees that the one before waited for another server in vain, does not wait that long
+        again: both waits would add up.
+        """
+        lock, began = self._lock_of(tenant), time.monotonic()
+        if not lock.acquire(timeout=self._busy_seconds):
+            raise _held(tenant, "of this server", time.monotonic() - began)
+        try:
+            waited = time.monotonic() - began
+            if waited > self._busy_seconds / 2 and self._held_at.get(tenant, began) > began:
+                raise _held(tenant, "of another server or command", waited)
+            yield
+        finally:
+            lock.release()
+
     def _lock_of(self, tenant: Tenant) -> threading.Lock:
         with self._lock:
             return self._locks.setdefault(tenant, threading.Lock())
+
+
+def _held(tenant: Tenant, whose: str, seconds: float) -> Busy:
+    detail = f"another writer, {whose}, held the tenant {tenant!r} for {seconds:.1f} s; nothing was written"
+    return Busy(detail, retry_after=_HELD_RETRY_SECONDS)
 
 
 class _Reading:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
@@ -10,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from neo4j import GraphDatabase
 
+from graph.neo4j_store.database import Database, Work
 from graph.neo4j_store.store import Neo4jStore
-from ontology.errors import Unavailable
+from ontology.errors import Busy, Unavailable
 from ontology.instants import SECOND, Instant
 from tests.neo4j.callers import (
     LIMITS,
@@ -27,7 +30,7 @@ from tests.neo4j.callers import (
 )
 from tests.neo4j.process import answer, read_at_least
 from tests.neo4j.proxy import Cut, Moment, Proxy
-from tests.neo4j.stores import empty_store, server
+from tests.neo4j.stores import DATABASE, empty_store, server
 from tests.sizes import scaled
 
 pytestmark = pytest.mark.neo4j
@@ -143,3 +146,37 @@ def test_a_reader_that_waited_in_vain_for_a_long_write_sees_the_commit_after_it(
             assert reader.head.position == 0
         told = caller.tell("second")
         assert read_at_least(behind, told.position)["position"] == told.position
+
+
+def test_who_queued_behind_one_that_waited_in_vain_is_told_at_once(
+    store: Neo4jStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The wait for the others of this server and that for another server do not add up."""
+    Caller(store).tell("seen")
+    begun = 0
+    begin = Database.begin
+
+    def counting(database: Database, seconds: float | None = None) -> Work:
+        nonlocal begun
+        begun += 1
+        return begin(database, seconds)
+
+    def write(after: float) -> str:
+        time.sleep(after)
+        with pytest.raises(Busy) as caught, store.write(SCOPE):
+            pass
+        assert caught.value.retry_after == 2
+        return caught.value.message
+
+    monkeypatch.setattr(Database, "begin", counting)
+    with GraphDatabase.driver(server().uri) as driver, driver.session(database=DATABASE) as session:
+        other = session.begin_transaction()
+        other.run("MATCH (c:Clock {tenant: 'acme'}) SET c.locked_by = 'another'").consume()
+        with ThreadPoolExecutor(2) as pool:
+            told = list(pool.map(write, (0.0, 1.0)))
+        other.rollback()
+    assert begun == 1
+    for message in told:
+        assert "of another server" in message
+        assert "held the tenant 'acme' for" in message
+    Caller(store).tell("free again")
