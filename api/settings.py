@@ -196,6 +196,13 @@ class Settings(BaseSettings):
         """Only where it counts: the variable may be there for another program."""
         return _address(uri) if given.data.get("store") == NEO4J else uri
 
+    @field_validator("neo4j_database")
+    @classmethod
+    def _check_neo4j_database(cls, name: str, given: ValidationInfo) -> str:
+        if name.lower() == "system" and not str(given.data.get("store")).startswith(SQLITE):
+            raise ValueError("it keeps no data; name another with NEO4J_DATABASE")
+        return name
+
     @property
     def neo4j_address(self) -> str:
         """Where the server is, if memory is kept on one."""

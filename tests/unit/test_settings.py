@@ -231,3 +231,12 @@ def test_a_file_may_have_an_at_in_its_name() -> None:
     assert {each.value for each in effective(store="sqlite:////srv/a@b.db") if each.name == "store"} == {
         "sqlite:////srv/a@b.db"
     }
+
+
+@pytest.mark.parametrize("name", ["system", "System"])
+def test_the_database_of_the_server_itself_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("NEO4J_DATABASE", name)
+    for store in ("neo4j", "bolt://db"):
+        with pytest.raises(Incorrect, match="keeps no data; name another with NEO4J_DATABASE"):
+            read_settings(store=store)
+    read_settings()
