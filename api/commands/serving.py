@@ -233,6 +233,7 @@ def log_settings(level: str) -> dict[str, object]:
         "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
         "handlers": {"stderr": stderr},
         "loggers": {
+            "neo4j": {"level": "WARNING", "handlers": ["stderr"], "propagate": False},
             "uvicorn": {"level": "WARNING", "handlers": ["stderr"], "propagate": False},
             "vigencia": {"level": level.upper(), "handlers": ["stderr"], "propagate": False},
         },

@@ -1,6 +1,8 @@
 """How a database is reached and a named query is run; no exception of the driver goes further than this module."""
 
+import logging
 import re
+import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -38,10 +40,30 @@ T = TypeVar("T")
 RETRY_AFTER_SECONDS: Final = 5
 """What a caller is told to wait when the server is away: a restart takes longer than a lock."""
 _CREDENTIALS: Final = "check the user and the password (NEO4J_USERNAME, NEO4J_PASSWORD)"
+_UNNAMED: Final = "NEO4J_PASSWORD is not set; set it, and NEO4J_USERNAME if the user is not neo4j"
+_NO_TLS: Final = "give the address without +s if the server has no TLS, with +ssc if it has a certificate of its own"
 _ADDRESS: Final = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?://", re.IGNORECASE)
+_WORDS_MAX: Final = 300
 _ATTEMPTS: Final = 4
 _FIRST_PAUSE: Final = 0.05
 _ERRORS: Final = (DriverError, Neo4jError, OSError, UnicodeEncodeError, OverflowError)
+
+
+# what its lines tell we tell in our own words; without a handler they would go to stderr, raw
+logging.getLogger("neo4j").addHandler(logging.NullHandler())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """Whom we talk to, and as whom, for messages."""
+
+    address: str
+    """Without a user and a password."""
+    user: str | None
+    database: str
+
+
+NOBODY: Final = Peer(address="", user=None, database="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +91,9 @@ class LockHeld(Busy):
 class Work:
     """An explicit transaction: a session of its own from `begin` to the end of the block."""
 
-    def __init__(self, session: Session, transaction: Transaction) -> None:
+    def __init__(self, session: Session, transaction: Transaction, peer: Peer) -> None:
         self._session = session
+        self._peer = peer
         self._transaction = transaction
 
     def __enter__(self) -> Self:
@@ -95,12 +118,12 @@ class Work:
 
     def run(self, query: str, parameters: Parameters) -> list[Row]:
         """Every record that a named query gives, as a list of its columns."""
-        with translating():
+        with translating(self._peer):
             return self._transaction.run(QUERIES[query], dict(parameters)).values()
 
     def commit(self) -> None:
         """Raises `CommitLost` where the reply did not come."""
-        with translating():
+        with translating(self._peer):
             try:
                 self._transaction.commit()
             except IncompleteCommit as exc:
@@ -114,6 +137,8 @@ class Database:
         """Opens no connection yet. Raises `Incorrect` for a URI that names no Neo4j."""
         self._name = database
         self._limits = limits
+        scheme, _, host = uri.partition("://")
+        self._peer = Peer(address=f"{scheme}://{host.rpartition('@')[2]}", user=user, database=database)
         if not _ADDRESS.match(uri):
             raise _bad_address(uri, "its scheme is none of a Neo4j")
         try:
@@ -156,7 +181,7 @@ class Database:
 
     def each(self, query: str, parameters: Parameters) -> Iterator[Row]:
         """The records one by one, for what may be too much at once."""
-        with translating(), self._session(READ_ACCESS) as session:
+        with translating(self._peer), self._session(READ_ACCESS) as session:
             for record in session.run(QUERIES[query], dict(parameters)):
                 yield list(record.values())
 
@@ -174,19 +199,20 @@ class Database:
 
         That the server cannot be reached may come out with its first query alone. Raises `Unavailable`, `Busy`.
         """
-        with translating():
+        with translating(self._peer):
             session = self._session(WRITE_ACCESS)
             # the driver does so in its `execute_query`: BEGIN travels with the first query, not by itself
             together: AbstractContextManager[None] = getattr(session, "_pipelined_begin", nullcontext())
             try:
                 with together:
-                    return Work(session, session.begin_transaction(timeout=seconds or self._limits.write_seconds))
+                    transaction = session.begin_transaction(timeout=seconds or self._limits.write_seconds)
+                    return Work(session, transaction, self._peer)
             except BaseException:
                 session.close()
                 raise
 
     def close(self) -> None:
-        with translating():
+        with translating(self._peer):
             self._driver.close()
 
     def _session(self, mode: str) -> Session:
@@ -200,7 +226,7 @@ class Database:
         pause = _FIRST_PAUSE
         began = time.monotonic()
         for attempt in range(_ATTEMPTS):
-            with translating():
+            with translating(self._peer):
                 try:
                     return action()
                 except (DriverError, Neo4jError) as exc:
@@ -213,17 +239,17 @@ class Database:
 
 
 @contextmanager
-def translating() -> Iterator[None]:
-    """Let exceptions of the driver leave the block as what they mean to a caller."""
+def translating(peer: Peer = NOBODY) -> Iterator[None]:
+    """Let exceptions of the driver leave the block as what they mean to a caller; of text alone without a peer."""
     try:
         yield
     except _ERRORS as exc:
-        raise translated(exc) from exc
+        raise translated(exc, peer) from exc
 
 
-def translated(exc: Exception) -> VigenciaError:
+def translated(exc: Exception, peer: Peer) -> VigenciaError:
     """What an exception of the driver means to a caller."""
-    code = getattr(exc, "code", None) or ""
+    code, server = getattr(exc, "code", None) or "", f"the server at {peer.address}"
     match exc:
         case UnicodeEncodeError():
             detail = f"text with a lone surrogate cannot be kept: {shown(exc.object)}"
@@ -232,26 +258,49 @@ def translated(exc: Exception) -> VigenciaError:
             detail = "a number is beyond 64 bits; give a smaller one"
             return Incorrect(detail, violations=(Violation(pointer="", code="out_of_range", detail=detail),))
         case Neo4jError() if "AuthenticationRateLimit" in code:
-            return _away("the server lets nobody in for a while, after too many wrong passwords", _CREDENTIALS)
+            return _away(f"{server} lets nobody in for a while, after too many wrong passwords", _CREDENTIALS)
+        case Neo4jError() if peer.user is None and (isinstance(exc, AuthError) or "Unauthorized" in code):
+            return Unavailable(f"{server} lets nobody in without a password", remedy=_UNNAMED)
         case AuthError():
-            return Unavailable(f"the server does not let us in: {shown(str(exc), 300)}", remedy=_CREDENTIALS)
+            refused = f"{server} does not let the user {peer.user!r} in: {_words(exc)}"
+            return Unavailable(refused, remedy=_CREDENTIALS)
         case ClientError() if ".Security." in code:
             remedy = "give our user what it needs: a password that need not be changed, rights to read, write and index"
-            return Unavailable(f"the server does not permit it: {shown(str(exc), 300)}", remedy=remedy)
+            return Unavailable(f"{server} does not permit it: {_words(exc)}", remedy=remedy)
         case Neo4jError() if "TransactionTimedOut" in code:
             return Busy("the server took longer than it may; nothing was written")
         case Neo4jError() if "Lock" in code or "Deadlock" in code:
             return LockHeld("another writer held the store too long; nothing was written")
         case TransientError() if "Unavailable" not in code:
-            return Busy(f"the server could not do it in time: {shown(str(exc), 200)}")
+            return Busy(f"the server could not do it in time: {_words(exc)}")
         case ClientError() if "DatabaseNotFound" in code:
-            return _away(f"the server has no such database: {exc}", "name one that exists")
+            missing = f"{server} has no database {peer.database!r}"
+            return Unavailable(missing, remedy="name one that exists with NEO4J_DATABASE, or create it there")
         case ClientError():
-            return Fault(f"the store refused a query: {exc}")
+            return Fault(f"the store refused a query: {_words(exc)}")
         case DatabaseError():
-            return _away(f"the server failed: {shown(str(exc), 300)}", "look into its log, then try again")
+            return _away(f"{server} failed: {_words(exc)}", "look into its log, then try again")
+        case _ if "+s" in peer.address and any(isinstance(each, ssl.SSLError) for each in _causes(exc)):
+            return _away(f"no TLS connection with {server}: {_words(exc)}", _NO_TLS)
         case _:
-            return _away(f"the store cannot be reached: {shown(str(exc), 300)}", "check the server, then try again")
+            return _away(f"the store cannot be reached: {server}: {_words(exc)}", "check the server, then try again")
+
+
+def _causes(exc: BaseException) -> Iterator[BaseException]:
+    """An exception and what it came from, however the driver wrapped it."""
+    yield exc
+    if isinstance(exc, BaseExceptionGroup):
+        for each in exc.exceptions:
+            yield from _causes(each)
+    if exc.__cause__ is not None:
+        yield from _causes(exc.__cause__)
+
+
+def _words(exc: Exception) -> str:
+    """What went wrong, on one line: what the system says if it was a matter of the wire, else what the server says."""
+    said = next((each.strerror for each in _causes(exc) if isinstance(each, OSError) and each.strerror), None)
+    text = " ".join((said or (isinstance(exc, Neo4jError) and exc.message) or str(exc)).split())
+    return text if len(text) <= _WORDS_MAX else f"{text[: _WORDS_MAX - 1]}…"
 
 
 def _bad_address(uri: str, why: str) -> Incorrect:
