@@ -196,8 +196,8 @@ def _check_continues(reader: Reader, journal: JournalLines, *, resume: bool) -> 
         raise Conflict(f"the tenant {tenant} has a ledger of its own; import into a tenant that has no events")
     if head.position > journal.after and not resume:
         raise Conflict(
-            f"the tenant {tenant} has events up to position {head.position}; "
-            "import into one that has none, or with resume to go on"
+            f"the tenant {tenant} has events up to position {head.position}",
+            remedy="import into one that has none; after an import of this journal that was interrupted, give --resume",
         )
     if head.position < journal.after or _digest_at(reader, journal.after) != journal.previous:
         raise Conflict(f"the journal goes on from position {journal.after}, which the tenant {tenant} does not have")

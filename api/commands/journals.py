@@ -15,6 +15,7 @@ from api.commands.answering import CHECK_FAILED, INTERRUPTED, Out, answering, te
 from api.commands.progress import Progress
 
 if TYPE_CHECKING:
+    from api.settings import Settings
     from graph.transfer import Transferred
     from ontology.errors import JSON
 
@@ -92,22 +93,16 @@ def import_(
 
         settings = read_settings(store=store, tenant=tenant)
         name = Tenant(check_name(settings.tenant, "tenant"))
-        with _read(file) as path, services(settings) as opened, _shown(progress, quiet, "importing") as (bar, told):
-            written = 0
+        with _read(file) as path, _shown(progress, quiet, "importing") as (bar, told), _resumable(settings) as stand:
 
             def wrote(position: int) -> None:
-                nonlocal written
-                written = position
+                stand.position = position
                 told(position)
 
-            try:
+            with services(settings) as opened:
                 done = import_events(
-                    opened.store, name, lambda: _lines(path), now=opened.clock.now(), resume=resume, progress=wrote
+                    opened.store, name, lambda: stand.lines(path), now=opened.clock.now(), resume=resume, progress=wrote
                 )
-            except KeyboardInterrupt:
-                there = f"the events up to position {written} are there" if written else "nothing new was written"
-                tell(f"interrupted; {there}; go on with the same command and --resume")
-                raise typer.Exit(INTERRUPTED) from None
             bar.end()
         _show(out, done, file)
 
@@ -182,6 +177,63 @@ def _verified(
         "refolded": refold,
         "findings": list(findings),
     }, findings
+
+
+class _Stand:
+    """How far an import has come, as far as this process knows."""
+
+    def __init__(self) -> None:
+        self.readings = 0
+        """How often the file was begun: first to check it, then to write it."""
+        self.position = 0
+
+    def lines(self, path: Path) -> Iterator[bytes]:
+        self.readings += 1
+        return _lines(path)
+
+
+@contextmanager
+def _resumable(settings: "Settings") -> Iterator[_Stand]:
+    """Say how far an import has come that is stopped, or whose store goes away: `--resume` goes on from there.
+
+    The store is closed by then, so that it ends what was on its way.
+    """
+    from ontology.errors import Busy, Unavailable, VigenciaError
+
+    stand = _Stand()
+    try:
+        yield stand
+    except KeyboardInterrupt:
+        tell("interrupted; asking the store how far it came" if stand.readings > 1 else "interrupted")
+        try:
+            position = _position(settings) if stand.readings > 1 else 0
+            there = f"the events up to position {position} are there" if position else "nothing new was written"
+        except VigenciaError as exc:
+            there = f"{_at_least(stand.position)} ({exc.message})"
+        tell(f"{there}; go on with the same command and --resume")
+        raise typer.Exit(INTERRUPTED) from None
+    except (Busy, Unavailable) as exc:
+        if stand.readings < 2:
+            raise
+        remedy = "when the store answers, go on with the same command and --resume"
+        stopped = f"the import stopped: {exc.message}; {_at_least(stand.position)}"
+        raise type(exc)(stopped, slug=exc.slug, remedy=remedy, retry_after=exc.retry_after) from exc
+
+
+def _at_least(position: int) -> str:
+    if position:
+        return f"the events up to position {position} are there, and perhaps some after it"
+    return "no event of it is known to be there, but some may be"
+
+
+def _position(settings: "Settings") -> int:
+    """The newest of the tenant, under the lock of writers: what is on its way holds that."""
+    from api.wiring import services
+    from ontology.scope import scope_of
+
+    scope = scope_of(settings.tenant)
+    with services(settings, must_exist=True) as opened, opened.store.write(scope) as tx:
+        return tx.head.position
 
 
 def _show(out: Out, done: "Transferred", file: str) -> None:

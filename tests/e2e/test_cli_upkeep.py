@@ -2,11 +2,18 @@
 
 import json
 import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.command_line import CommandLine
+from graph import transfer
+from graph.ports import Transaction
+from graph.sqlite_store.store import SqliteStore
+from ontology.errors import Unavailable
+from ontology.scope import Scope
+from tests.e2e.command_line import CommandLine, Done
 
 PACK = """
 pack: travel
@@ -137,6 +144,56 @@ def test_a_journal_moves_a_tenant_to_another_store(vigencia: CommandLine) -> Non
     assert vigencia("journal", "import", "memory.jsonl", "--resume", *copy).code == 0
 
 
+@pytest.fixture
+def stopping(vigencia: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Callable[[int, BaseException], Done]:
+    """Import four events one by one into a copy; after so many commits something comes up."""
+    vigencia("demo")
+    vigencia("journal", "export", "memory.jsonl")
+    monkeypatch.setattr(transfer, "EVENTS_PER_WRITE", 1)
+    write = SqliteStore.write
+
+    def run(commits: int, what: BaseException) -> Done:
+        done = 0
+
+        @contextmanager
+        def writing(store: SqliteStore, scope: Scope) -> Iterator[Transaction]:
+            nonlocal done
+            with write(store, scope) as tx:
+                yield tx
+            done += 1
+            if done == commits:
+                raise what
+
+        with monkeypatch.context() as patch:
+            patch.setattr(SqliteStore, "write", writing)
+            return vigencia("journal", "import", "memory.jsonl", "--tenant", "copy")
+
+    return run
+
+
+def test_an_import_that_is_interrupted_tells_what_is_there_though_nobody_told_it(
+    vigencia: CommandLine, stopping: Callable[[int, BaseException], Done]
+) -> None:
+    done = stopping(1, KeyboardInterrupt())
+    assert done.code == 130
+    assert "the events up to position 1 are there; go on with the same command and --resume" in done.err
+    again = vigencia("journal", "import", "memory.jsonl", "--tenant", "copy")
+    assert (again.code, "--resume" in again.err) == (5, True)
+    assert "send a new request" not in again.err
+    assert vigencia("journal", "import", "memory.jsonl", "--tenant", "copy", "--resume").code == 0
+
+
+def test_an_import_whose_store_goes_away_tells_how_far_it_came(
+    vigencia: CommandLine, stopping: Callable[[int, BaseException], Done]
+) -> None:
+    done = stopping(3, Unavailable("it is away", retry_after=5))
+    assert done.code == 7
+    assert "it is away; the events up to position 2 are there, and perhaps some after it" in done.err
+    assert "go on with the same command and --resume" in done.err
+    assert vigencia("journal", "import", "memory.jsonl", "--tenant", "copy", "--resume").code == 0
+    assert vigencia("journal", "verify", "--tenant", "copy", "--json").document["position"] == 4
+
+
 def test_a_journal_may_go_through_a_pipe(vigencia: CommandLine) -> None:
     vigencia("demo")
     exported = vigencia.run("journal", "export")
@@ -169,3 +226,12 @@ def test_a_store_that_was_tampered_with_does_not_verify(vigencia: CommandLine) -
     done = vigencia("journal", "verify", "--refold", "--json")
     assert done.code == 9
     assert done.document["findings"]
+
+
+def test_what_to_do_is_told_in_the_words_of_the_command_line(vigencia: CommandLine) -> None:
+    vigencia("init")
+    refused = vigencia("journal", "verify", "--file", "config.toml", "--refold", "--json")
+    assert refused.code == 2
+    assert "run the command again" in refused.err
+    assert refused.document["remedy"] in refused.err
+    assert "send the request" not in refused.err + refused.out
