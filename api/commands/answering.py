@@ -75,6 +75,20 @@ EXIT_OF: Final[Mapping[str, int]] = MappingProxyType(
 """The exit code of each problem type."""
 
 
+FIX_OF: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "invalid-request": "correct it and run the command again; --help tells what it takes",
+        "unsupported-format": "give what the message names",
+        "conflicting-claim": "look at what is stored, then decide again",
+        "version-changed": "look at what is stored now, then decide again",
+        "ontology-violation": "correct it, or extend the schema: vigencia init --pack FILE",
+        "store-unavailable": "run the command again in a moment",
+        "internal": "report it, with the command and what stands above",
+    }
+)
+"""What to do where the error does not say: the fixes of PROBLEMS speak of requests, which nobody sent."""
+
+
 class Out:
     """Where a command writes its answer."""
 
@@ -150,7 +164,7 @@ def show_problem(error: "VigenciaError", out: Out) -> None:
             tell(f"  {violation.pointer or '/'} {violation.code}: {violation.detail}")
     if len(error.violations) > 20:
         tell(f"  and {len(error.violations) - 20} more")
-    tell(f"  → {error.remedy or error.problem.fix}")
+    tell(f"  → {_remedy(error)}")
     if out.as_json:
         out.document(problem_of(error))
 
@@ -163,10 +177,14 @@ def problem_of(error: "VigenciaError") -> dict[str, "JSON"]:
         error.slug,
         error.message,
         request_id="",
-        remedy=error.remedy,
+        remedy=_remedy(error),
         violations=error.violations,
         members=error.members,
     )
+
+
+def _remedy(error: "VigenciaError") -> str:
+    return error.remedy or FIX_OF.get(error.slug, error.problem.fix)
 
 
 def tell(text: str) -> None:
