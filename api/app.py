@@ -27,6 +27,7 @@ from api.routes import (
     namespaces,
     ontology,
     operations,
+    review,
     state,
 )
 from api.routes.call import Call
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 GROUPS: Final = (
     state.routes,
     claims.routes,
+    review.routes,
     episodes.routes,
     operations.routes,
     facts.routes,

@@ -12,6 +12,7 @@ from api.commands.loading import load
 from api.commands.namespaces import namespaces
 from api.commands.reading import diff, history, state
 from api.commands.reasons import why
+from api.commands.review import review
 from api.commands.serving import demo, init, serve
 from api.commands.upkeep import config, doctor, ontology
 from api.commands.worker import worker
@@ -52,6 +53,7 @@ def _main(
 
 for command in (serve, worker, demo, init, remember, load, state, history, diff, why, doctor):
     app.command()(command)
+app.add_typer(review)
 app.add_typer(journal)
 app.add_typer(ontology)
 app.add_typer(keys)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from api.authority import authority_of_files
 from api.load_lines import Line, LineFile, Stamp
 from consolidation.check import again, check
 from consolidation.items import Item
@@ -236,6 +237,7 @@ class Loader:
                 return self._writer.write(
                     self._plan.scope, self._plan.principal, _items(lines),
                     dry_run=dry_run, key=None if dry_run else key, recorded_at=recorded_at,
+                    authority=authority_of_files(),
                 )  # fmt: skip
             except Busy:
                 if tries == BUSY_TRIES - 1:

@@ -26,6 +26,8 @@ _SAID: Final = {
     "source": "source",
     "episode": "episode",
     "root": "root",
+    "trust": "trust",
+    "recalled": "recalled",
 }
 _TEXTS: Final = frozenset({*_SAID, "predicate", "fact", "claim", "at", "reason"})
 _OPTIONAL: Final = frozenset({*_SAID, "confidence", "expected_version", "op"})

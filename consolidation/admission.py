@@ -32,15 +32,16 @@ ON_THIS_MACHINE: Final = Standing(may_write=True, may_propose=False, becomes_own
 """Of whoever has the store's file."""
 
 
-def admit(tx: Transaction, author: str, standing: Standing, now: Instant) -> None:
+def admit(tx: Transaction, author: str, standing: Standing, now: Instant) -> bool:
     """Let the author of a transaction write in its namespace, and make it the owner where nobody is.
 
-    Raises `Forbidden`, which names the grant and the owner.
+    Gives whether it writes as the owner; else what it says is a proposal to the owner. Raises `Forbidden`, which names
+    the grant and the owner.
     """
     owner = tx.owner()
     if owner is not None and owner.owner != author:
         if standing.may_propose:
-            raise _not_yet(tx.scope, author, owner)
+            return False
         detail = f"the namespace {tx.scope.namespace!r} belongs to {owner.owner!r}, and only its owner writes"
         raise forbidden(
             tx.scope, Grant.WRITE, detail,
@@ -51,6 +52,14 @@ def admit(tx: Transaction, author: str, standing: Standing, now: Instant) -> Non
         raise forbidden(tx.scope, Grant.WRITE, f"{author!r} may only propose, and there is no owner to decide")
     if owner is None and standing.becomes_owner:
         tx.own(Ownership(namespace=tx.scope.namespace, owner=author, since=now, by=author))
+    return True
+
+
+def admit_owner(tx: Transaction, author: str, standing: Standing, now: Instant) -> None:
+    """The same for what cannot be proposed; raises `Forbidden` for whoever may only propose, too."""
+    if not admit(tx, author, standing, now):
+        detail = f"{author!r} may propose claims in {tx.scope.namespace!r}, and nothing else"
+        raise forbidden(tx.scope, Grant.WRITE, detail, remedy="propose claims, or ask the owner of the namespace")
 
 
 def transfer(
@@ -85,11 +94,3 @@ def forbidden(scope: Scope, grant: Grant, detail: str, *, remedy: str = "", owne
     """The refusal that names what is missing, and where."""
     members = {"grant": grant.value, "namespace": str(scope.namespace), "purpose": str(scope.purpose)}
     return Forbidden(detail, remedy=remedy, members=members if owner is None else {**members, "owner": owner})
-
-
-def _not_yet(scope: Scope, author: str, owner: Ownership) -> Forbidden:
-    # TODO(#5): quarantine what is proposed in the owner's inbox instead.
-    return forbidden(
-        scope, Grant.WRITE, f"{author!r} may propose in {scope.namespace!r}, but proposals are not taken yet",
-        remedy=f"ask {owner.owner!r}, who owns the namespace, to write it", owner=owner.owner,
-    )  # fmt: skip

@@ -8,13 +8,28 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
-from consolidation.items import Absent, Assert, Erase, Item, Quoted, Replace, Retract, RetractFact, Said, Withdraw
-from ontology.canonical import canonical_label
-from ontology.claims import Source
+from consolidation.items import (
+    Absent,
+    Assert,
+    Erase,
+    Item,
+    Promote,
+    Quoted,
+    Reject,
+    Replace,
+    Retract,
+    RetractFact,
+    Said,
+    Withdraw,
+)
+from consolidation.policy import refuse_live
+from ontology.canonical import TEXT_BYTES_MAX, canonical_label, canonical_text
+from ontology.claims import Source, Trust
+from ontology.echoes import recalled
 from ontology.entries import Stated, assertion, retraction
 from ontology.errors import Incorrect, Refused, TooLarge, Violation, shown
 from ontology.facts import Version
-from ontology.ids import CLAIM, FACT, EpisodeId, FactId, locate
+from ontology.ids import CLAIM, FACT, ClaimId, EpisodeId, FactId, locate
 from ontology.instants import OPEN_END, Instant, Semantics, check_zone, parse_bound, parse_instant
 from ontology.schema import Cardinality, Predicate, Schema
 from ontology.values import EntityMention, Value, ValueKey, entity_mention
@@ -37,6 +52,9 @@ class Telling:
     root: str | None
     confidence: float | None
     quote: Quoted | None
+    trust: Trust | None
+    recalled: tuple[FactId, ...]
+    """The fact versions whose markers stand in the text that it was taken from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +119,24 @@ class CheckedErase:
     expected: Version | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedReview:
+    """The decision on a held claim."""
+
+    claim: ClaimId
+    promotes: bool
+    reason: str
+    expected: Version | None
+
+
 Checked: TypeAlias = (
-    CheckedAssert | CheckedRetract | CheckedReplace | CheckedRetractFact | CheckedWithdraw | CheckedErase
+    CheckedAssert
+    | CheckedRetract
+    | CheckedReplace
+    | CheckedRetractFact
+    | CheckedWithdraw
+    | CheckedErase
+    | CheckedReview
 )
 
 
@@ -141,6 +175,7 @@ def _check(item: Item, schema: Schema) -> Checked:
     match item:
         case Assert():
             predicate = _predicate(schema, item.predicate)
+            refuse_live(predicate)
             return CheckedAssert(
                 subject=_mention(item.subject, "/subject"), predicate=predicate,
                 value=predicate.read(item.value, pointer="/value", zone=item.said.zone or "UTC"),
@@ -165,6 +200,13 @@ def _check(item: Item, schema: Schema) -> Checked:
             )
         case Withdraw():
             return _withdraw(item)
+        case Promote() | Reject():
+            locate(item.claim, CLAIM)
+            promotes = isinstance(item, Promote)
+            reason = _text(item.reason, "/reason") or ("promoted" if promotes else "rejected")
+            return CheckedReview(
+                claim=ClaimId(item.claim), promotes=promotes, reason=reason, expected=item.expected_version
+            )  # fmt: skip
         case Erase():
             named = None if item.predicate is None else _predicate(schema, item.predicate)
             if named is None and not isinstance(item.value, Absent):
@@ -197,8 +239,25 @@ def telling(said: Said) -> Telling:
         observed_at=None if said.observed_at is None else _at("/observed_at", parse_instant, said.observed_at),
         source=None if source is None else Source(source),
         episode=None if episode is None else EpisodeId(episode),
-        root=_text(said.root, "/root"), confidence=confidence, quote=said.quote,
+        root=_text(said.root, "/root"), confidence=confidence, quote=said.quote, trust=_trust(said.trust),
+        recalled=_recalled(said.recalled),
     )  # fmt: skip
+
+
+def _recalled(text: str | None) -> tuple[FactId, ...]:
+    if text is None:
+        return ()
+    return tuple(recalled(canonical_text(text, "/recalled", TEXT_BYTES_MAX)))
+
+
+def _trust(word: str | None) -> Trust | None:
+    if word is None:
+        return None
+    for each in Trust:
+        if each.word == word:
+            return each
+    words = ", ".join(each.word for each in Trust)
+    raise _wrong("/trust", "unknown_member", f"no trust {shown(word)}; give one of {words}, or leave it out")
 
 
 def _telling_of_assert(said: Said) -> Telling:

@@ -1,17 +1,19 @@
 """How well a value is supported: distinct roots, distinct episodes, and the noisy-or of their confidence."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from graph.ports import Transaction
-from ontology.claims import Claim
+from ontology.claims import Claim, Trust
 from ontology.facts import Slot, Support
 from ontology.instants import Instant
 from ontology.values import ValueKey
 
-DEFAULT_CONFIDENCE: Final = 0.7
-"""Of a claim whose source gives none."""
+PRIOR: Final[Mapping[Trust, float]] = {
+    Trust.UNTRUSTED: 0.2, Trust.INFERRED: 0.5, Trust.OBSERVED: 0.7, Trust.CONFIRMED: 0.9, Trust.VERIFIED: 0.97,
+}  # fmt: skip
+"""The confidence of a claim whose source gives none."""
 
 
 class Statement(NamedTuple):
@@ -21,19 +23,22 @@ class Statement(NamedTuple):
     occasion: object
     """The episode, or the claim itself where it cites none."""
     confidence: float
+    echo: bool
+    """Whether it is no occasion of its own."""
 
 
 def statement(claim: Claim) -> Statement:
-    return Statement(claim.root, claim.episode or claim.id, claim.confidence)
+    return Statement(claim.root, claim.episode or claim.id, claim.confidence, claim.echo)
 
 
 def recount(slot: Slot, value: ValueKey, statements: Iterable[Statement], now: Instant) -> Support:
     """The support that standing claims give, counted from nothing."""
     best: dict[str, float] = {}
     occasions: set[object] = set()
-    for root, occasion, confidence in statements:
+    for root, occasion, confidence, echo in statements:
         best[root] = max(best.get(root, 0.0), confidence)
-        occasions.add(occasion)
+        if not echo:
+            occasions.add(occasion)
     doubt = math.prod(1.0 - best[root] for root in sorted(best))
     return Support(
         slot=slot, value_key=value, recorded_from=now, sources=len(best), occurrences=len(occasions), doubt=doubt
@@ -49,12 +54,12 @@ def reinforce(tx: Transaction, now_held: Support, claims: Iterable[Claim], now: 
     best: dict[str, float | None] = {}
     occasions: dict[object, bool] = {}
     for claim in claims:
-        root, occasion, confidence = statement(claim)
+        root, occasion, confidence, echo = statement(claim)
         if root not in best or occasion not in occasions:
             said, cited = tx.voice(now_held.slot, now_held.value_key, root, claim.episode)
             best.setdefault(root, said)
             occasions.setdefault(occasion, claim.episode is not None and cited)
-        if not occasions[occasion]:
+        if not occasions[occasion] and not echo:
             occurrences += 1
             occasions[occasion] = True
         before = best[root]

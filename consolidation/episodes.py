@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 import orjson
 
-from consolidation.admission import ON_THIS_MACHINE, Standing, admit
+from consolidation.admission import ON_THIS_MACHINE, Standing, admit_owner
 from consolidation.check import VIOLATIONS_MAX, again
 from consolidation.receipts import restored
 from consolidation.write import KEY_CHARS_MAX, LEDGER_ALPHABET, Written
@@ -112,7 +112,7 @@ class Recorder:
                 answered = tx.answered(principal, key)
                 if answered is not None:
                     return _replay(answered, request, key)
-            admit(tx, principal, standing, self._clock.now())
+            admit_owner(tx, principal, standing, self._clock.now())
             receipt = self._record(tx, principal, checked)
             if key is not None:
                 until = Instant(self._clock.now() + self._key_days * DAY)
@@ -262,7 +262,7 @@ def _changes(position: int, now: Instant, principal: str, fresh: Sequence[tuple[
             )
             for each, kept in fresh
         ),
-        claims=(), quotes=(), endings=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
+        claims=(), quotes=(), transitions=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
     )  # fmt: skip
 
 

@@ -40,6 +40,10 @@ class Said:
     root: str | None = None
     confidence: float | None = None
     quote: Quoted | None = None
+    trust: str | None = None
+    """How far it is to be trusted: no more than its principal may give."""
+    recalled: str | None = None
+    """The text that it was taken from, where that carries markers of recalled memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,4 +116,22 @@ class Erase:
     expected_version: Version | None = None
 
 
-Item: TypeAlias = Assert | Retract | Replace | RetractFact | Withdraw | Erase
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promote:
+    """That a held claim is believed from now on, at its place in the order."""
+
+    claim: str
+    reason: str | None = None
+    expected_version: Version | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reject:
+    """That a held claim is turned down, and its value from its source with it."""
+
+    claim: str
+    reason: str | None = None
+    expected_version: Version | None = None
+
+
+Item: TypeAlias = Assert | Retract | Replace | RetractFact | Withdraw | Erase | Promote | Reject

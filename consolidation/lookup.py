@@ -17,6 +17,7 @@ from consolidation.check import (
     CheckedRetractFact,
     Telling,
 )
+from consolidation.policy import Authority
 from graph.ports import Page, Transaction
 from ontology.claims import Entity, Episode, Source
 from ontology.errors import Incorrect, Refused, Violation, shown
@@ -43,6 +44,7 @@ class Context:
     now: Instant
     """Its recorded time."""
     kind: Kind
+    authority: Authority
 
 
 class Lookup:

@@ -12,7 +12,7 @@ from typing import Final
 import orjson
 
 from consolidation.slotwork import Outcome
-from ontology.claims import Claim, Entity
+from ontology.claims import Claim, Entity, Lifecycle
 from ontology.entries import End
 from ontology.errors import JSON
 from ontology.facts import FactVersion, Version
@@ -40,6 +40,14 @@ class Result(StrEnum):
     RETRACTED = "retracted"
     REPLACED = "replaced"
     WITHDRAWN = "withdrawn"
+    QUARANTINED = "quarantined"
+    """Kept, and not believed until a reviewer promotes it."""
+    STAGED = "staged"
+    """Kept, and not believed until there is more evidence or a confirmation."""
+    IGNORED = "ignored"
+    """This value from this source was rejected: nothing was kept."""
+    PROMOTED = "promoted"
+    REJECTED = "rejected"
     ERASED = "erased"
 
 
@@ -60,6 +68,15 @@ class ItemReceipt:
     subject: Entity | None = None
     predicate: str | None = None
     claim: ClaimId | None = None
+    state: Lifecycle | None = None
+    """Of the claim, from this transaction on."""
+    rule: str | None = None
+    """The rule that holds it or turned it away; `reason` is its words."""
+    reason: str | None = None
+    echo: bool = False
+    """Whether it only repeats what memory had served: it raises no support."""
+    promoted: Sequence[ClaimId] = ()
+    """Claims that waited for this evidence and are believed now."""
     opened: Sequence[FactId] = ()
     closed: Sequence[FactId] = ()
     superseded: Sequence[FactId] = ()
@@ -233,6 +250,11 @@ def _item(index: int, item: ItemReceipt) -> dict[str, JSON]:
         "op": item.op,
         "result": item.result.value,
         "claim": item.claim,
+        "state": None if item.state is None else item.state.value,
+        "rule": item.rule,
+        "reason": item.reason,
+        "echo": item.echo,
+        "promoted": list(item.promoted),
         "subject": None if item.subject is None else _entity(item.subject),
         "predicate": item.predicate,
         "opened": list(item.opened),

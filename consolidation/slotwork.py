@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from graph.paging import each_told
 from graph.ports import Transaction, Window
 from ontology.changes import Difference, difference, gained, together
-from ontology.claims import Claim
+from ontology.claims import Claim, Trust
 from ontology.entries import End, Entry, Start
 from ontology.events import SlotHead
 from ontology.facts import FactVersion, Slot, Version
@@ -44,11 +45,18 @@ class SlotWork:
         self.slot = slot
         self.head = head
         self.added: list[Claim] = []
+        self.held: list[Claim] = []
+        """New ones that are not folded yet."""
         self.undone: list[Claim] = []
-        """Those that this transaction added and removed again."""
+        """Those that this transaction added or held and took back again."""
         self.removed: set[EntryKey] = set()
         self.erased: set[ValueKey | None] = set()
         """Values of which nothing may stay; `None` for all of the slot."""
+        self.decided = False
+        """Whether something was decided of a claim that is not folded."""
+        self.trusts: dict[EntryKey, Trust] = {}
+        """How far the operations are trusted that this transaction adds."""
+        self.rejected = head is not None and head.rejected
         self._tx = tx
         self._stored: dict[EntryKey, tuple[Entry, ClaimId]] | None = None
 
@@ -57,8 +65,21 @@ class SlotWork:
         """The version that writers may expect: that before this transaction."""
         return Version(0) if self.head is None else self.head.version
 
-    def add(self, claim: Claim) -> None:
+    def add(self, claim: Claim, trust: Trust) -> None:
+        """Fold a claim: a new one, or one that was held until now, at its old place."""
         self.added.append(claim)
+        self.trusts[_key(claim.entry)] = trust
+
+    def hold(self, claim: Claim) -> None:
+        self.held.append(claim)
+
+    def take_back(self, claim: Claim) -> None:
+        """Let a claim that this transaction made not have been made."""
+        if claim in self.held:
+            self.held.remove(claim)
+            self.undone.append(claim)
+        else:
+            self.remove(claim.entry)
 
     def remove(self, entry: Entry) -> None:
         """Fold the slot without this operation, from now on."""
@@ -73,7 +94,9 @@ class SlotWork:
     def erase(self, value: ValueKey | None) -> list[ClaimId]:
         """Let nothing of a value, or of the slot, stay; gives the ids of the claims that go and stood or are new."""
         self.erased.add(value)
-        own = [claim.id for claim in (*self.added, *self.undone) if value in (None, claim.entry.value)]
+        told = (*self.added, *self.held, *self.undone)
+        own = [claim.id for claim in told if value in (None, claim.entry.value)]
+        self.held = [claim for claim in self.held if value not in (None, claim.entry.value)]
         self.added = [claim for claim in self.added if value not in (None, claim.entry.value)]
         gone = [(key, id) for key, (entry, id) in self._entries().items() if value in (None, entry.value)]
         self.removed.update(key for key, _ in gone)
@@ -81,13 +104,13 @@ class SlotWork:
 
     @property
     def touched(self) -> bool:
-        """Whether there is anything to fold."""
-        return bool(self.added or self.removed or self.erased)
+        """Whether there is anything to write."""
+        return bool(self.added or self.removed or self.erased or self.held or self.decided)
 
     @property
     def ends_empty(self) -> bool:
         """Whether nothing of the slot stays, not even that it was there."""
-        return not self.added and (self.head is None or None in self.erased)
+        return not self.added and not self.held and (self.head is None or None in self.erased)
 
     def is_erased(self, value: ValueKey | None) -> bool:
         """Whether what was stored of a value goes with this transaction."""
@@ -132,11 +155,30 @@ class SlotWork:
             last = max((e.order for e in self._standing()), default=None)
         else:
             last = max([e.order for e in entries] + ([head.last] if head and head.last else []), default=None)
+        folds = bool(self.added or self.removed or self.erased)
+        trusts = [self.trusts[_key(entry)] for entry in entries]
         return SlotHead(
-            slot=self.slot, version=Version(position), last=last,
+            slot=self.slot, version=Version(position) if folds else self.version, last=last,
             functional=(head is None or head.functional) and all(e.functional for e in entries),
             plain=(head is None or head.plain) and all(map(_plain, entries)),
+            trust=max([*trusts, Trust.UNTRUSTED if head is None else head.trust]),
+            rejected=self.rejected,
         )  # fmt: skip
+
+    def trusted(self) -> list[tuple[Entry, Trust]]:
+        """Every operation that is folded so far, with its trust."""
+        told = [] if self.head is None else each_told(self._tx, self.slot)
+        stored = [
+            (each.claim.entry, each.trust)
+            for each in told
+            if each.is_folded and _key(each.claim.entry) not in self.removed
+        ]
+        return stored + [(claim.entry, self.trusts[_key(claim.entry)]) for claim in self.added]
+
+    @property
+    def trust(self) -> Trust:
+        """Nothing that is folded so far is trusted more."""
+        return max([*self.trusts.values(), Trust.UNTRUSTED if self.head is None else self.head.trust])
 
     def _appended(self, entries: Sequence[Entry]) -> Outcome:
         value = _only_value(entries)

@@ -15,19 +15,22 @@ from consolidation.check import (
     CheckedReplace,
     CheckedRetract,
     CheckedRetractFact,
+    CheckedReview,
     CheckedWithdraw,
     Telling,
     again,
     functional,
 )
-from consolidation.confidence import DEFAULT_CONFIDENCE
+from consolidation.confidence import PRIOR
 from consolidation.finish import Draft, Finished, finish
+from consolidation.gate import Gate
 from consolidation.items import Absent
 from consolidation.lookup import TYPE, Context, Lookup
 from consolidation.receipts import ItemReceipt, Result, Warned
+from consolidation.review import review
 from consolidation.slotwork import SlotWork
 from graph.ports import Transaction
-from ontology.claims import Claim, Entity, Source
+from ontology.claims import Claim, Entity, Lifecycle, Source, Told
 from ontology.entries import Entry, Stated, assertion, inherit, retraction
 from ontology.episodes import Quote
 from ontology.errors import JSON, Incorrect, NotFound, Refused, VersionChanged, Violation, shown
@@ -48,6 +51,7 @@ class Transact:
         self._items = items
         self._lookup = Lookup(tx, context, items)
         self._draft = Draft()
+        self._gate = Gate(tx, context, self._draft)
         self._spare = len(items) - 1
 
     def run(self) -> Finished:
@@ -78,6 +82,8 @@ class Transact:
                 return self._withdraw(index, item)
             case CheckedErase():
                 return self._erase(index, item)
+            case CheckedReview():
+                return review(self._tx, self._context, self._draft, self._work, index, item)
 
     # ---- the operations
     def _assert(self, index: int, item: CheckedAssert) -> ItemReceipt:
@@ -88,18 +94,18 @@ class Transact:
         work = self._work(slot)
         self._expect(work, item.expected)
         claim, observed_from = self._claim(index, slot, item.predicate, value, item.telling)
+        if item.telling.recalled:
+            claim = self._gate.as_echo(claim, item.telling.recalled)
         repeated = self._repeats(claim, work)
+        receipt = ItemReceipt(op="assert", result=Result.CREATED, subject=subject, predicate=item.predicate.name)
         if repeated is not None:
-            return ItemReceipt(
-                op="assert", result=Result.DUPLICATE, subject=subject, predicate=item.predicate.name,
-                claim=repeated, version=work.version or None,
-            )  # fmt: skip
-        self._add(index, work, claim)
-        return ItemReceipt(
-            op="assert", result=Result.CREATED, subject=subject, predicate=item.predicate.name,
-            claim=claim.id, observed_at=claim.entry.observed_at, observed_from=observed_from,
-            warnings=self._warnings(claim, work),
-        )  # fmt: skip
+            receipt.result, receipt.claim, receipt.state = Result.DUPLICATE, *repeated
+            receipt.version = work.version or None
+            return receipt
+        receipt.observed_at, receipt.observed_from = claim.entry.observed_at, observed_from
+        self._gate.admit(index, work, claim, item.predicate, receipt)
+        receipt.warnings = self._warnings(claim, work)
+        return receipt
 
     def _retract(
         self,
@@ -117,20 +123,18 @@ class Transact:
         if value is not None or not slots:
             slots = {self._slot(subject, predicate, value)}
         claim, observed_from = None, "recorded"
+        receipt = ItemReceipt(op="retract", result=Result.RETRACTED, subject=subject, predicate=predicate.name)
         for slot in sorted(slots, key=lambda s: s.language):
             work = self._work(slot)
             self._expect(work, expected)
             ordinal = index if claim is None else self._spare_ordinal()
             claim, observed_from = self._claim(ordinal, slot, predicate, value, telling, asserts=False)
             if claim.entry.start_lo < claim.entry.end_hi:  # an empty retract does nothing
-                self._add(index, work, claim)
+                self._gate.admit(index, work, claim, predicate, receipt)
         if claim is None:
             raise AssertionError("there is always a slot")
-        return ItemReceipt(
-            op="retract", result=Result.RETRACTED, subject=subject, predicate=predicate.name,
-            claim=claim.id if claim.id in self._draft.claims else None,
-            observed_at=claim.entry.observed_at, observed_from=observed_from,
-        )  # fmt: skip
+        receipt.observed_at, receipt.observed_from = claim.entry.observed_at, observed_from
+        return receipt
 
     def _retract_fact(self, index: int, item: CheckedRetractFact) -> ItemReceipt:
         version = self._open_fact(item.fact)
@@ -159,7 +163,9 @@ class Transact:
             raise Refused(
                 detail, slug="not-found", violations=(Violation(pointer="", code="not_found", detail=detail),)
             )
-        told = [self._told(entry, work) for entry in gone]
+        rested = [self._told(entry, work) for entry in gone]
+        self._gate.may_undo(rested, predicate)
+        told = [each.claim for each in rested]
         start_from = next((c for c in told if c.entry.dated), told[0])
         end_from = next((c for c in told if c.stated.valid_to is not None), start_from)
         stated = inherit(item.telling.stated, start_from=start_from.stated, end_from=end_from.stated)
@@ -169,29 +175,32 @@ class Transact:
         self._lookup.check_types(predicate, subject, value)
         new_slot = self._slot(subject, predicate, value)
         claim, observed_from = self._claim(index, new_slot, predicate, value, replace(item.telling, stated=stated))
-        for claim_gone in told:
-            self._end(claim_gone, work, item.reason)
-            self._draft.successors[claim_gone.id] = claim.id
-        self._add(index, self._work(new_slot), claim)
+        for each in rested:
+            self._end(each, work, "replace", item.reason)
+            self._draft.successors[each.claim.id] = claim.id
+        self._gate.correct(index, self._work(new_slot), claim, predicate)
         self._note("replace", index, subject.id, {
             "old": old_key.hex(), "at": format_instant(at), "reason": item.reason, "withdrawn": [c.id for c in told],
             "claim": claim.id,
         })  # fmt: skip
         return ItemReceipt(
             op="replace", result=Result.REPLACED, subject=subject, predicate=predicate.name, claim=claim.id,
+            state=Lifecycle.ACCEPTED,
             withdrawn=tuple(c.id for c in told), observed_at=claim.entry.observed_at, observed_from=observed_from,
         )  # fmt: skip
 
     def _withdraw(self, index: int, item: CheckedWithdraw) -> ItemReceipt:
-        claims = self._targets(item)
+        targets = self._targets(item)
+        claims = [each.claim for each in targets]
         if not claims:
             detail = f"no standing claim of the {item.by} {shown(item.target)}; it may have been withdrawn before"
             violation = Violation(pointer=f"/{item.by}", code="not_found", detail=detail)
             raise Refused(detail, slug="not-found", violations=(violation,))
-        for claim in claims:
-            work = self._work(claim.slot)
+        for each in targets:
+            work = self._work(each.claim.slot)
             self._expect(work, item.expected)
-            self._end(claim, work, item.reason)
+            self._gate.may_undo([each], self._context.schema.predicate(each.claim.slot.predicate))
+            self._end(each, work, "withdraw", item.reason)
         for subject in sorted({claim.slot.subject for claim in claims}):
             self._note("withdraw", index, subject, {
                 "by": item.by, "target": item.target, "reason": item.reason,
@@ -200,6 +209,7 @@ class Transact:
         return ItemReceipt(op="withdraw", result=Result.WITHDRAWN, withdrawn=[claim.id for claim in claims])
 
     def _erase(self, index: int, item: CheckedErase) -> ItemReceipt:
+        self._gate.may_erase()
         subject = self._lookup.entity(item.subject, "/subject", create=False)
         name = item.predicate.name if item.predicate else None
         value = None if item.value is None else self._lookup.value(item.value, "/value", create=False)
@@ -278,13 +288,14 @@ class Transact:
                 observed_at=observed_at, position=position, ordinal=ordinal,
             )  # fmt: skip
         source = telling.source or (episode.source if episode else Source(self._context.principal))
-        confidence = DEFAULT_CONFIDENCE if telling.confidence is None else telling.confidence
+        trust = self._gate.trust(telling.trust)
+        confidence = PRIOR[trust] if telling.confidence is None else telling.confidence
         claim = Claim(
             id=claim_id(Place(self._context.ledger, position, ordinal)), slot=slot, entry=entry, value=value,
             stated=telling.stated, observed_stated=telling.observed_at is not None, source=source,
             episode=telling.episode, root=telling.root or (episode.root if episode else source),
             confidence=float(confidence), schema_version=self._context.schema.version,
-            principal=self._context.principal, recorded_at=now,
+            principal=self._context.principal, recorded_at=now, trust=trust, echo=False,
         )  # fmt: skip
         quoted = telling.quote
         if quoted is not None:
@@ -293,28 +304,29 @@ class Transact:
             )
         return claim, observed_from
 
-    def _add(self, index: int, work: SlotWork, claim: Claim) -> None:
-        work.add(claim)
-        self._draft.claims[claim.id] = (index, claim)
-
     def _spare_ordinal(self) -> int:
         """For an item that needs more than one claim: beyond the ordinals of the items."""
         self._spare += 1
         return self._spare
 
-    def _end(self, claim: Claim, work: SlotWork, reason: str) -> None:
-        work.remove(claim.entry)
+    def _end(self, told: Told, work: SlotWork, rule: str, reason: str) -> None:
+        """Let a claim, folded or held, not count any more."""
+        claim = told.claim
         if claim.id in self._draft.claims:
+            work.take_back(claim)
             self._draft.take_back(claim.id, Result.WITHDRAWN)
-        else:
-            self._draft.ended[claim.id] = (claim, reason)
+            return
+        if told.is_folded or claim.id in self._draft.moved:
+            work.remove(claim.entry)
+        work.decided = True
+        self._draft.move(told, Lifecycle.WITHDRAWN, rule, reason, None)
 
-    def _told(self, entry: Entry, work: SlotWork) -> Claim:
+    def _told(self, entry: Entry, work: SlotWork) -> Told:
         for claim in work.added:
-            if claim.entry is entry:
-                return claim
+            if claim.entry is entry and claim.id in self._draft.claims:
+                return Told(claim=claim, transitions=())
         id = claim_id(Place(self._context.ledger, entry.position, entry.ordinal))
-        return self._tx.claim(id).claim
+        return self._tx.claim(id)
 
     def _note(self, op: str, index: int, subject: EntityId, detail: dict[str, JSON]) -> None:
         self._draft.operations.append(Operation(op=op, subject=subject, ordinal=index, detail=detail))
@@ -343,21 +355,23 @@ class Transact:
             )
         return version
 
-    def _targets(self, item: CheckedWithdraw) -> list[Claim]:
+    def _targets(self, item: CheckedWithdraw) -> list[Told]:
         added = [claim for _, claim in self._draft.claims.values() if claim.entry.asserts]
         match item.by:
             case "claim":
                 stored = self._claim_to_withdraw(ClaimId(item.target))
                 added = [claim for claim in added if claim.id == item.target]
             case "episode":
-                stored = [told.claim for told in self._tx.claims_of_episode(EpisodeId(item.target))]
+                stored = self._tx.claims_of_episode(EpisodeId(item.target))
                 added = [claim for claim in added if claim.episode == item.target]
             case _:
-                stored = [told.claim for told in self._tx.claims_of_source(Source(item.target))]
+                stored = self._tx.claims_of_source(Source(item.target))
                 added = [claim for claim in added if claim.source == item.target]
-        return [claim for claim in stored if not self._draft.gone(claim)] + added
+        return [told for told in stored if not self._draft.gone(told.claim)] + [
+            Told(claim=claim, transitions=()) for claim in added
+        ]
 
-    def _claim_to_withdraw(self, id: ClaimId) -> list[Claim]:
+    def _claim_to_withdraw(self, id: ClaimId) -> list[Told]:
         try:
             told = self._tx.claim(id)
         except NotFound:
@@ -365,17 +379,21 @@ class Transact:
         if not told.claim.entry.asserts:
             detail = f"{id!r} is a retraction; assert the value again to fill the hole"
             raise Refused(detail, violations=(Violation(pointer="/claim", code="is_a_retraction", detail=detail),))
-        return [] if told.ending else [told.claim]
+        return [] if told.ending else [told]
 
-    def _repeats(self, claim: Claim, work: SlotWork) -> ClaimId | None:
-        """The standing claim of the same episode that says exactly this, if there is one (scenario P11)."""
+    def _repeats(self, claim: Claim, work: SlotWork) -> tuple[ClaimId, Lifecycle] | None:
+        """The folded or held claim of the same episode that says exactly this, if there is one (scenario P11)."""
         if claim.episode is None or claim.entry.value is None:
             return None
-        same = [c for c in work.added if c.episode == claim.episode and c.entry.value == claim.entry.value]
+        new = [c for _, c in self._draft.claims.values() if c.slot == claim.slot and c.entry.asserts]
+        same = [(c, self._draft.state_of(c.id)) for c in new if c.episode == claim.episode]
         if work.head is not None and self._lookup.is_known_episode(claim.episode):
             told = self._tx.repeated(claim.slot, claim.entry.value, claim.episode)
-            same += [t.claim for t in told if not self._draft.gone(t.claim)]
-        return next((c.id for c in same if _says_the_same(c, claim)), None)
+            same += [(t.claim, self._draft.moved_to(t)) for t in told if not self._draft.gone(t.claim)]
+        return next(
+            ((c.id, state) for c, state in same if c.entry.value == claim.entry.value and _says_the_same(c, claim)),
+            None,
+        )
 
     def _warnings(self, claim: Claim, work: SlotWork) -> tuple[Warned, ...]:
         """Two values from one episode for one start are flagged, not silently ordered (rule 10)."""
@@ -383,7 +401,8 @@ class Transact:
             return ()
         others = [c for c in work.added if c is not claim and c.episode == claim.episode]
         if work.head is not None and self._lookup.is_known_episode(claim.episode):
-            others += [t.claim for t in self._tx.claims_of_episode(claim.episode) if t.claim.slot == claim.slot]
+            told = self._tx.claims_of_episode(claim.episode)
+            others += [t.claim for t in told if t.is_folded and t.claim.slot == claim.slot]
         rivals = [
             c.id
             for c in others

@@ -46,7 +46,8 @@ def refold(store: MemoryStore, tenant: Tenant, progress: Callable[[int], None] =
 
 
 def _compare(reader: Reader, slot: Slot, since: Instant) -> str | None:
-    wanted = {r for r in rectangles([_folded(told) for told in each_told(reader, slot)]) if r.recorded_to > since}
+    told = [each for each in each_told(reader, slot) if each.folded_from < OPEN_END]
+    wanted = {r for r in rectangles(list(map(_folded, told))) if r.recorded_to > since}
     stored = {r for r in _stored(reader, slot) if r.recorded_to > since}
     if since > OPEN_START:  # what began before the erasure may have begun otherwise
         wanted, stored = ({_from(r, since) for r in side} for side in (wanted, stored))
@@ -67,8 +68,7 @@ def _from(rectangle: Rectangle, since: Instant) -> Rectangle:
 
 
 def _folded(told: Told) -> Folded:
-    ended = OPEN_END if told.ending is None else told.ending.recorded_at
-    return Folded(told.claim.recorded_at, ended, told.claim.entry)
+    return Folded(told.folded_from, told.folded_until, told.claim.entry)
 
 
 def _stored(reader: Reader, slot: Slot) -> Iterator[Rectangle]:

@@ -13,8 +13,9 @@ from consolidation.admission import ON_THIS_MACHINE, Standing, admit
 from consolidation.check import Checked, check
 from consolidation.conflicts import conflicts_of
 from consolidation.finish import Finished
-from consolidation.items import Absent, Item
+from consolidation.items import Absent, Item, Promote, Reject
 from consolidation.lookup import Context
+from consolidation.policy import OWNER, Authority
 from consolidation.receipts import kept, restored
 from consolidation.transact import Transact
 from graph import journal
@@ -63,15 +64,16 @@ class Writer:
     def write(
         self, scope: Scope, principal: str, items: Sequence[Item], *,
         dry_run: bool = False, key: str | None = None, recorded_at: Instant | None = None,
-        standing: Standing = ON_THIS_MACHINE,
+        standing: Standing = ON_THIS_MACHINE, authority: Authority = OWNER,
     ) -> Written:  # fmt: skip
         """Do all of `items`, in order, in one transaction, or none of them.
 
         `key` makes a retry answer with the receipt of the first attempt; a dry run neither looks it up nor keeps it.
         `recorded_at` is for privileged importers: it must lie after the newest commit and not after the clock.
-        `standing` is what the principal may do in this scope.
-        Raises `Incorrect` and its kinds with a violation per thing that is wrong, `Forbidden` where the namespace is
-        another's, `KeyReused`, `VersionChanged`, `NotFound`, `Busy`, `Unavailable`; nothing is written then.
+        `standing` is what the principal may do in this scope, `authority` how far policy trusts it; by both some claims
+        are held, not believed. Raises `Incorrect` and its kinds with a violation per thing that is wrong, `Forbidden`
+        where the namespace is another's, `KeyReused`, `VersionChanged`, `NotFound`, `Busy`, `Unavailable`; nothing is
+        written then.
         """
         request = b"" if key is None else _digest(key, scope, items, recorded_at)
         schema, seeded, checked = self._checked(scope, items)
@@ -82,11 +84,13 @@ class Writer:
                     answered = tx.answered(principal, key)
                     if answered is not None:
                         return _replay(answered, request, key)
-                admit(tx, principal, standing, self._clock.now())
+                if not _reviews(items):
+                    owns = admit(tx, principal, standing, self._clock.now())
+                    authority = replace(authority, owns=owns)
                 if tx.head.schema_version != seeded:
                     schema = self._stored(scope, tx)
                     checked = check(items, schema, items_max=self._items_max)
-                context = self._context(tx.head, principal, schema, recorded_at)
+                context = self._context(tx.head, principal, schema, recorded_at, authority)
                 finished = Transact(tx, context, checked).run()
                 if dry_run:
                     raise _DryRun
@@ -132,21 +136,23 @@ class Writer:
             merged = merge(schema, pack)
             position = tx.head.position
             if merged.schema.version != tx.head.schema_version and not dry_run:
-                context = self._context(tx.head, principal, merged.schema, recorded_at)
+                context = self._context(tx.head, principal, merged.schema, recorded_at, OWNER)
                 position = context.position
                 tx.apply(journal.commit(_schema_change(context), tx.head, salts=self._salt), ledger=context.ledger)
         functional = [c.predicate for c in merged.changes if c.field == "cardinality" and c.after == "functional"]
         conflicts = {name: conflicts_of(self._store, scope.tenant, name) for name in functional}
         return _schema_receipt(merged, conflicts, position, dry_run=dry_run)
 
-    def _context(self, head: Head, principal: str, schema: Schema, recorded_at: Instant | None) -> Context:
+    def _context(
+        self, head: Head, principal: str, schema: Schema, recorded_at: Instant | None, authority: Authority
+    ) -> Context:
         clock = self._clock.now()
         now = Instant(max(clock, head.recorded_at + 1))
         if recorded_at is not None:
             now = _imported(recorded_at, head, clock)
         return Context(
             principal=principal, schema=schema, ledger=head.ledger or self._new_ledger(), position=head.position + 1,
-            now=now, kind=Kind.WRITE if recorded_at is None else Kind.IMPORT,
+            now=now, kind=Kind.WRITE if recorded_at is None else Kind.IMPORT, authority=authority,
         )  # fmt: skip
 
     def _commit(self, tx: Transaction, changes: ChangeSet, ledger: Ledger, finished: Finished) -> None:
@@ -223,6 +229,11 @@ def _absent(given: object) -> list[object]:
     return []
 
 
+def _reviews(items: Sequence[Item]) -> bool:
+    """Whether nothing is said: who decides on what others said need not own the namespace."""
+    return all(isinstance(item, Promote | Reject) for item in items)
+
+
 def _replay(answered: Answered, request: bytes, key: str) -> Written:
     if answered.request != request:
         raise KeyReused(
@@ -235,7 +246,7 @@ def _schema_change(context: Context) -> ChangeSet:
     return ChangeSet(
         position=context.position, recorded_at=context.now, kind=Kind.SCHEMA, principal=context.principal,
         operations=(), schema=context.schema, erasures=(), entities=(), episodes=(), verbatims=(), claims=(), quotes=(),
-        endings=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
+        transitions=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
     )  # fmt: skip
 
 

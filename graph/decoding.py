@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from graph.journal_rows import read_verbatim
-from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle, Source, Told
+from ontology.claims import Claim, Entity, Episode, Lifecycle, Source, Told, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
 from ontology.episodes import Kept, Quote, RecordedEpisode
 from ontology.errors import NotFound
@@ -42,6 +42,7 @@ Row = Sequence[Any]
 _TYPES: Final = {kind.value: kind for kind in ValueType}
 _STARTS: Final = tuple(Start)
 _ENDS: Final = tuple(End)
+_TRUSTS: Final = tuple(Trust)
 
 
 def place(identifier: str, prefix: str, ledger: Ledger | None) -> tuple[int, int] | None:
@@ -125,14 +126,16 @@ def slot(ledger: Ledger, scope: Scope, row: Row) -> Slot:
 
 
 def slot_head(of: Slot, row: Row) -> SlotHead:
-    """Of (version, last observed, last position, last ordinal, functional, plain)."""
-    version_, observed, position, ordinal, functional, plain = row
+    """Of (version, last observed, last position, last ordinal, functional, plain, trust, rejected)."""
+    version_, observed, position, ordinal, functional, plain, trust, rejected = row
     return SlotHead(
         slot=of,
         version=Version(version_),
         last=None if observed is None else (observed, position, ordinal),
         functional=functional == 1,
         plain=plain == 1,
+        trust=_TRUSTS[trust],
+        rejected=rejected == 1,
     )
 
 
@@ -207,15 +210,14 @@ def extents(rows: Iterable[Row]) -> list[Extent]:
     return found
 
 
-def told(ledger: Ledger, scope: Scope, row: Row) -> Told:
-    """Of the twelve of an entry, the four of its slot, the fifteen of the rest of the claim, the six of its ending."""
+def claim(ledger: Ledger, scope: Scope, row: Row) -> Claim:
+    """Of the twelve of an entry, the four of its slot, the seventeen of the rest of the claim."""
     of = slot(ledger, scope, row[12:16])
     kind, text, qualifier, stated_from, stated_to, zone, semantics, observed_stated, source, cited = row[16:26]
-    root, confidence, schema_version, principal, recorded_at = row[26:31]
+    root, confidence, schema_version, principal, recorded_at, trust, echo = row[26:33]
     read = entry(row[:12])
-    id = claim_id(Place(ledger, read.position, read.ordinal))
-    claim = Claim(
-        id=id,
+    return Claim(
+        id=claim_id(Place(ledger, read.position, read.ordinal)),
         slot=of,
         entry=read,
         value=None if kind is None else Value(type=_TYPES[kind], text=text, qualifier=qualifier),
@@ -233,21 +235,29 @@ def told(ledger: Ledger, scope: Scope, row: Row) -> Told:
         schema_version=schema_version,
         principal=principal,
         recorded_at=recorded_at,
+        trust=_TRUSTS[trust],
+        echo=echo == 1,
     )
-    return Told(claim=claim, ending=_ending(ledger, id, row[31:37]))
 
 
-def _ending(ledger: Ledger, of: ClaimId, row: Row) -> Ending | None:
-    """Of (position, recorded_at, state, reason, successor position, successor ordinal)."""
-    position, recorded_at, state, reason, successor, ordinal = row
-    if position == OPEN_END:
-        return None
-    return Ending(
+def told(ledger: Ledger, scope: Scope, row: Row) -> Told:
+    """Of the columns of a claim, and the list of its transitions, in order, each with those of `transition`."""
+    of = claim(ledger, scope, row[:33])
+    return Told(claim=of, transitions=tuple(transition(ledger, of.id, each) for each in row[33]))
+
+
+def transition(ledger: Ledger, of: ClaimId, row: Row) -> Transition:
+    """Of (position, recorded_at, state, rule, reason, actor, decided on, successor position, successor ordinal)."""
+    position, recorded_at, state, rule, reason, actor, decided_on, successor, ordinal = row
+    return Transition(
         claim=of,
         state=Lifecycle(state),
+        rule=rule,
         reason=reason,
+        actor=actor,
         position=position,
         recorded_at=recorded_at,
+        decided_on=None if decided_on is None else Version(decided_on),
         successor=None if successor is None else claim_id(Place(ledger, successor, ordinal)),
     )
 

@@ -36,9 +36,9 @@ def commit(
 ) -> Commit:
     """The change set with its event, chained to `head`, and its payloads, in the order in which subjects come up.
 
-    `salts` gives 32 random bytes per payload. `owners` names the subject of each ended claim; it is needed only
-    where the change set itself does not tell: it neither makes nor hides the claim, and touches several subjects.
-    Raises `Fault` for a position that does not follow `head`, and for an ended claim whose subject is unknown.
+    `salts` gives 32 random bytes per payload. `owners` names the subject of each claim that came into another state; it
+    is needed only where the change set does not tell: it neither makes nor hides the claim, and several subjects.
+    Raises `Fault` for a position that does not follow `head`, and for a changed claim whose subject is unknown.
     """
     if changes.position != head.position + 1:
         raise Fault(f"a commit at position {changes.position} cannot follow position {head.position}")
@@ -84,7 +84,7 @@ def decode(event: Event, payloads: Iterable[Payload], *, tenant: Tenant | None =
         verbatims=found[Section.VERBATIMS],
         claims=found[Section.CLAIMS],
         quotes=found[Section.QUOTES],
-        endings=found[Section.ENDINGS],
+        transitions=found[Section.TRANSITIONS],
         closed=found[Section.CLOSED],
         opened=found[Section.OPENED],
         hidden=found[Section.HIDDEN],
@@ -201,8 +201,8 @@ def _sections(
     if changes.quotes:
         said_of = {claim.id: claim.slot.subject for claim in changes.claims}
         yield Section.QUOTES, changes.quotes, [said_of[each.claim] for each in changes.quotes]
-    if changes.endings:
-        yield Section.ENDINGS, changes.endings, _of_endings(changes, owners)
+    if changes.transitions:
+        yield Section.TRANSITIONS, changes.transitions, _of_transitions(changes, owners)
     for section, rows in (
         (Section.CLAIMS, changes.claims),
         (Section.CLOSED, changes.closed),
@@ -216,17 +216,17 @@ def _sections(
             yield section, rows, [row.slot.subject for row in rows]
 
 
-def _of_endings(changes: ChangeSet, owners: Mapping[ClaimId, EntityId]) -> list[Owner | None]:
+def _of_transitions(changes: ChangeSet, owners: Mapping[ClaimId, EntityId]) -> list[Owner | None]:
     known = {claim.id: claim.slot.subject for claim in changes.claims}
     known |= {shown.claim: shown.slot.subject for shown in (*changes.hidden, *changes.shown)}
     known |= owners
     touched = {head.slot.subject for head in changes.slots}
     alone = next(iter(touched)) if len(touched) == 1 else None
     subjects: list[Owner | None] = []
-    for ending in changes.endings:
-        subject = known.get(ending.claim, alone)
+    for transition in changes.transitions:
+        subject = known.get(transition.claim, alone)
         if subject is None:
-            raise Fault(f"no subject is known for the ended claim {shown(ending.claim)}; name it in `owners`")
+            raise Fault(f"no subject is known for the changed claim {shown(transition.claim)}; name it in `owners`")
         subjects.append(subject)
     return subjects
 

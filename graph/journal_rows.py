@@ -15,7 +15,7 @@ import orjson
 
 from graph.journal_sections import Section
 from graph.journal_words import quote_row, read_quote, read_words, words_row
-from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle
+from ontology.claims import Claim, Entity, Episode, Lifecycle, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
 from ontology.episodes import Verbatim
 from ontology.events import Erasure, Operation, Payload, Shown, SlotHead
@@ -27,7 +27,9 @@ from ontology.schema_document import schema_document, schema_from_document
 from ontology.scope import Scope, Tenant
 from ontology.values import Value, ValueKey, ValueType
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+OLDEST: Final = 1
+"""The oldest format that is read: there a claim had no trust, an ending no actor and a slot no trust."""
 
 Row = list[Any]
 """Decoded JSON: untyped data ends in this module."""
@@ -129,16 +131,21 @@ class Encoder:
             claim.schema_version,
             None if claim.principal == self._principal else claim.principal,
             None if claim.recorded_at == self._recorded_at else claim.recorded_at,
+            claim.trust,
+            claim.echo,
         )
 
-    def ending(self, ending: Ending) -> Written:
+    def transition(self, transition: Transition) -> Written:
         return (
-            ending.claim,
-            ending.state,
-            ending.reason,
-            None if ending.position == self._position else ending.position,
-            None if ending.recorded_at == self._recorded_at else ending.recorded_at,
-            ending.successor,
+            transition.claim,
+            transition.state,
+            transition.reason,
+            None if transition.position == self._position else transition.position,
+            None if transition.recorded_at == self._recorded_at else transition.recorded_at,
+            transition.successor,
+            transition.rule,
+            None if transition.actor == self._principal else transition.actor,
+            transition.decided_on,
         )
 
     def version(self, version: FactVersion) -> Written:
@@ -176,7 +183,7 @@ class Encoder:
 
     def slot(self, head: SlotHead) -> Written:
         version = None if head.version == self._position else head.version
-        return (self._slot(head.slot), version, head.last, head.functional, head.plain)
+        return (self._slot(head.slot), version, head.last, head.functional, head.plain, head.trust, head.rejected)
 
     def _slot(self, slot: Slot) -> int:
         scope = slot.scope
@@ -201,7 +208,9 @@ class Decoder:
     """What the rows of one payload say; `tenant` stands in for the one in which they were written."""
 
     def __init__(self, body: Row, subject: Owner | None, event: tuple[int, Instant, str], tenant: Tenant | None):
-        _, slots, values, self.sections, self.places = body
+        form, slots, values, self.sections, self.places = body
+        if not OLDEST <= form <= FORMAT:
+            raise ValueError(f"a payload of format {form}")
         self._subject: Any = subject
         self._tenant = tenant
         self._position, self._recorded_at, self._principal = event
@@ -240,8 +249,9 @@ class Decoder:
         (
             identifier, slot, value, position, ordinal, observed_at, asserts, functional, start, start_lo, start_hi,
             end, end_lo, end_hi, valid_from, valid_to, zone, semantics, observed_stated, source, episode, root,
-            confidence, schema_version, principal, recorded_at,
+            confidence, schema_version, principal, recorded_at, *admitted,
         ) = row  # fmt: skip
+        trust, echo = admitted or (Trust.OBSERVED, False)
         entry = Entry(
             position=self._position if position is None else position,
             ordinal=ordinal,
@@ -275,16 +285,22 @@ class Decoder:
             schema_version=schema_version,
             principal=self._principal if principal is None else principal,
             recorded_at=self._recorded_at if recorded_at is None else recorded_at,
+            trust=Trust(trust),
+            echo=echo,
         )
 
-    def ending(self, row: Row) -> Ending:
-        claim, state, reason, position, recorded_at, successor = row
-        return Ending(
+    def transition(self, row: Row) -> Transition:
+        claim, state, reason, position, recorded_at, successor, *decided = row
+        rule, actor, decided_on = decided or ("withdraw" if successor is None else "replace", None, None)
+        return Transition(
             claim=claim,
             state=Lifecycle(state),
+            rule=rule,
             reason=reason,
+            actor=self._principal if actor is None else actor,
             position=self._position if position is None else position,
             recorded_at=self._recorded_at if recorded_at is None else recorded_at,
+            decided_on=decided_on,
             successor=successor,
         )
 
@@ -326,13 +342,16 @@ class Decoder:
         )
 
     def slot(self, row: Row) -> SlotHead:
-        slot, version, last, functional, plain = row
+        slot, version, last, functional, plain, *judged = row
+        trust, rejected = judged or (Trust.OBSERVED, False)
         return SlotHead(
             slot=self._slots[slot],
             version=Version(self._position if version is None else version),
             last=None if last is None else tuple(last),
             functional=functional,
             plain=plain,
+            trust=Trust(trust),
+            rejected=rejected,
         )
 
     def _read_slot(self, slot: Sequence[Any]) -> Slot:
@@ -362,7 +381,7 @@ ENCODE: Final[dict[Section, Callable[[Encoder, Any], Written]]] = {
     Section.ENTITIES: Encoder.entity,
     Section.EPISODES: Encoder.episode,
     Section.CLAIMS: Encoder.claim,
-    Section.ENDINGS: Encoder.ending,
+    Section.TRANSITIONS: Encoder.transition,
     Section.CLOSED: Encoder.version,
     Section.OPENED: Encoder.version,
     Section.HIDDEN: Encoder.shown,
@@ -380,7 +399,7 @@ DECODE: Final[dict[Section, Callable[[Decoder, Row], Any]]] = {
     Section.ENTITIES: Decoder.entity,
     Section.EPISODES: Decoder.episode,
     Section.CLAIMS: Decoder.claim,
-    Section.ENDINGS: Decoder.ending,
+    Section.TRANSITIONS: Decoder.transition,
     Section.CLOSED: Decoder.version,
     Section.OPENED: Decoder.version,
     Section.HIDDEN: Decoder.shown,

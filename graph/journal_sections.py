@@ -13,7 +13,7 @@ class Section(enum.IntEnum):
     ENTITIES = 3
     EPISODES = 4
     CLAIMS = 5
-    ENDINGS = 6
+    TRANSITIONS = 6
     CLOSED = 7
     OPENED = 8
     HIDDEN = 9

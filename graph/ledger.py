@@ -15,20 +15,20 @@ import orjson
 from graph import decoding
 from graph.decoding import Row
 from graph.ports import MemoryStore
-from ontology.claims import Claim, Ending, Entity, Episode
+from ontology.claims import Claim, Entity, Episode, Transition
 from ontology.episodes import Kept, Quote
 from ontology.facts import FactVersion, Slot, Support
-from ontology.ids import CLAIM, ENTITY, EPISODE, EntityId, Ledger, locate
+from ontology.ids import CLAIM, ENTITY, EPISODE, EntityId, Ledger, Place, claim_id, locate
 from ontology.instants import OPEN_END
 from ontology.schema import Schema
 from ontology.schema_document import schema_document, schema_from_document
 from ontology.scope import Namespace, Purpose, Scope, Tenant
 from ontology.values import ValueType
 
-KINDS: Final = ("schema", "entity", "episode", "kept", "claim", "ending", "version", "support", "quote")
+KINDS: Final = ("schema", "entity", "episode", "kept", "claim", "transition", "version", "support", "quote")
 """In the order in which a store gives them."""
 
-LedgerItem = Schema | Entity | Episode | Kept | Claim | Ending | FactVersion | Support | Quote
+LedgerItem = Schema | Entity | Episode | Kept | Claim | Transition | FactVersion | Support | Quote
 
 _SLOT: Final = {"claim": 1, "version": 1, "support": 0}
 """Where a row has its slot: (namespace, purpose, subject, predicate, language)."""
@@ -50,7 +50,8 @@ def read_ledger(
 ) -> Iterator[tuple[str, tuple[object, ...]]]:
     """The rows of a ledger from the columns of each of `KINDS`, which are in the order of `ledger_order`.
 
-    They are those of decoding.py; of what belongs to a slot the last two are namespace and purpose.
+    They are those of decoding.py; of what belongs to a slot the last two are namespace and purpose. Before those of a
+    transition stand the position and the ordinal of its claim.
     """
 
     @cache
@@ -60,22 +61,20 @@ def read_ledger(
     def slot(row: Row, start: int) -> Slot:
         return decoding.slot(ledger, scope(*row[-2:]), row[start : start + 4])
 
-    read: dict[str, Callable[[Row], LedgerItem | None]] = {
+    read: dict[str, Callable[[Row], LedgerItem]] = {
         "schema": lambda row: schema_from_document(json.loads(row[0])),
         "entity": lambda row: decoding.entity(ledger, Namespace(row[0]), row[1:]),
         "episode": decoding.episode,
         "kept": lambda row: decoding.kept(ledger, tenant, row),
-        "claim": lambda row: decoding.told(ledger, scope(*row[-2:]), row).claim,
-        "ending": lambda row: decoding.told(ledger, scope(*row[-2:]), row).ending,
+        "claim": lambda row: decoding.claim(ledger, scope(*row[-2:]), row[:33]),
+        "transition": lambda row: decoding.transition(ledger, claim_id(Place(ledger, row[0], row[1])), row[2:]),
         "version": lambda row: decoding.version(ledger, slot(row, 11), row[:11]),
         "quote": lambda row: decoding.quote(ledger, row),
         "support": lambda row: decoding.support(slot(row, 5), row[0], row[1:5], row[1]),
     }
     for kind in KINDS:
         for row in stored[kind]:
-            item = read[kind](row)
-            if item is not None:
-                yield kind, ledger_row(kind, item)
+            yield kind, ledger_row(kind, read[kind](row))
 
 
 def ledger_order(item: LedgerItem) -> tuple[Any, ...]:
@@ -93,7 +92,7 @@ def ledger_order(item: LedgerItem) -> tuple[Any, ...]:
             return item.entry.position, item.entry.ordinal
         case Quote():
             return _place(item.claim, CLAIM)
-        case Ending():
+        case Transition():
             return *_place(item.claim, CLAIM), item.position
         case FactVersion():
             return item.position, item.ordinal
@@ -161,7 +160,7 @@ def _about(
         match kind:
             case "entity":
                 mine = row[0] == subject
-            case "ending" | "quote":
+            case "transition" | "quote":
                 mine = row[0] in claims
             case "claim" | "version" | "support":
                 mine = row[_SLOT[kind] + 2] == subject
@@ -203,9 +202,9 @@ def _row(item: LedgerItem) -> tuple[int, tuple[object, ...]]:
             return 3, (item.episode, scope.namespace, scope.purpose, item.content)
         case Claim():
             return 4, _claim_row(item)
-        case Ending():
-            state, reason = item.state.value, item.reason
-            return 5, (item.claim, state, reason, item.position, item.recorded_at, item.successor)
+        case Transition():
+            why = item.state.value, item.rule, item.reason, item.actor
+            return 5, (item.claim, *why, item.position, item.recorded_at, item.decided_on, item.successor)
         case FactVersion():
             return 6, _version_row(item)
         case Support(slot=slot):
@@ -227,7 +226,7 @@ def _claim_row(claim: Claim) -> tuple[object, ...]:
         int(entry.start), entry.start_lo, entry.start_hi, int(entry.end), entry.end_lo, entry.end_hi,
         stated.valid_from, stated.valid_to, stated.zone, None if stated.semantics is None else stated.semantics.value,
         int(claim.observed_stated), claim.source, claim.episode, claim.root, float(claim.confidence),
-        claim.schema_version, claim.principal, claim.recorded_at,
+        claim.schema_version, claim.principal, claim.recorded_at, int(claim.trust), int(claim.echo),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ is (recorded_from, ordinal, valid_from); `after` is the order key of the last ro
 `certain` asks for certain versions alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 
 from graph.access import AccessStore, AccessTransaction
 from graph.queue import Queue
-from ontology.claims import Entity, Episode, Source, Told
+from ontology.claims import Entity, Episode, Lifecycle, Source, Told
 from ontology.entries import Entry
 from ontology.episodes import Quote, RecordedEpisode
 from ontology.events import Commit, Event, Payload, SlotHead
@@ -186,7 +186,7 @@ class Reader(Protocol):
         ...
 
     def claims(self, subject: EntityId, predicate: str | None, *, limit: int, after: OrderKey | None) -> list[Told]:
-        """Every claim and retraction of the subject's slots, ended ones included, by (position, ordinal, 0)."""
+        """Every claim and retraction of the subject's slots, held and ended ones too, by (position, ordinal, 0)."""
         ...
 
     def claim(self, id: ClaimId) -> Told:
@@ -194,12 +194,23 @@ class Reader(Protocol):
         ...
 
     def claims_of_episode(self, id: EpisodeId) -> list[Told]:
-        """Standing assertions that cite the episode, in any scope of the tenant's that shares this namespace and
-        purpose, by (position, ordinal)."""
+        """Assertions that cite the episode and are folded or held, in any scope of the tenant's that shares this
+        namespace and purpose, by (position, ordinal)."""
         ...
 
     def claims_of_source(self, source: Source) -> list[Told]:
         """The same for a source."""
+        ...
+
+    def held(
+        self, states: Collection[Lifecycle], rule: str | None, *, limit: int, after: OrderKey | None
+    ) -> list[Told]:
+        """Claims and retractions of the scope that are in one of these states, which are states of waiting, and of
+        one rule or any, by (position, ordinal, 0)."""
+        ...
+
+    def held_counts(self) -> dict[tuple[Lifecycle, str], int]:
+        """How many of the scope wait, by state and by the rule that holds them."""
         ...
 
     def quotes(self, claims: Sequence[ClaimId]) -> dict[ClaimId, Quote]:
@@ -245,11 +256,16 @@ class Transaction(Reader, AccessTransaction, Protocol):
     def support_now(self, slot: Slot, values: Sequence[ValueKey]) -> dict[ValueKey, Support]: ...
 
     def voice(self, slot: Slot, value: ValueKey, root: str, episode: EpisodeId | None) -> tuple[float | None, bool]:
-        """(highest confidence of this root among standing claims, or `None`; whether this episode has one)."""
+        """(highest confidence of this root among the claims that are folded, or `None`; whether this episode has one
+        that is no echo)."""
         ...
 
     def repeated(self, slot: Slot, value: ValueKey, episode: EpisodeId) -> list[Told]:
-        """Standing assertions of a value that cite this episode."""
+        """Assertions of a value that cite this episode and are folded or held."""
+        ...
+
+    def heard(self, slot: Slot, value: ValueKey) -> list[Told]:
+        """Assertions of a value that are folded, held or rejected, by (position, ordinal)."""
         ...
 
     def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]: ...
@@ -341,7 +357,7 @@ class MemoryStore(Protocol):
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         """Every row of a tenant's ledger as (kind, plain values), in a total order that all stores share: what
-        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, ending, version, support, quote."""
+        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, transition, version, support, quote."""
         ...
 
     def check(self, now: Instant) -> list[Finding]:

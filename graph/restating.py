@@ -31,7 +31,7 @@ def without(
 ) -> Payload | None:
     """What `erasures` leave of one payload, under a new salt and digest; `None` where they take nothing from it.
 
-    `claims` are the ids of all claims that they erase, whose endings go too. An earlier erasure that one of these
+    `claims` are the ids of all claims that they erase, whose transitions go too. An earlier erasure that one of these
     covers becomes that one, since the key of an erased value can be guessed from the value. Of the operations only
     those stay that are of another scope, erased something else, or name claims that all stay and no erased value.
     """
@@ -109,7 +109,7 @@ class _Remains:
                     not _within(erasure, self._scope) or outlives(row[2], erasure, self._claims)
                     for erasure in self._erasures
                 )
-            case Section.ENDINGS | Section.QUOTES:
+            case Section.TRANSITIONS | Section.QUOTES:
                 return row[0] not in self._claims
             case Section.SLOTS:
                 return not any(self._hits(erasure, row[0], None) for erasure in self._erasures)

@@ -5,10 +5,12 @@
     │   ├── NaiveInstant · FutureKnownAt · CursorMismatch · UnknownPredicate · TooLarge · PreconditionRequired
     │   ├── KeyReused        one idempotency key, two different requests
     │   └── Refused          well-formed, but a rule of the ontology says no
+    │       └── LiveData     what a tool has is not kept
     ├── NotFound
     ├── Conflict             right by itself, but not beside what is stored or running
-    │   └── VersionChanged
+    │   └── VersionChanged · AlreadyDecided
     ├── Forbidden            the caller may not
+    │   ├── OwnReview        nobody reviews what they said themselves
     │   └── Unauthenticated  nobody knows who the caller is
     ├── Unsupported          a format or an engine that cannot do this
     ├── Busy                 not in time; the same request may succeed later
@@ -189,6 +191,12 @@ class Refused(Incorrect):
     default_slug = "ontology-violation"
 
 
+class LiveData(Refused):
+    """What a tool has whenever it is needed is not kept."""
+
+    default_slug = "live-data"
+
+
 class NotFound(VigenciaError):
     """What was named does not exist, or not for this caller; the two look alike."""
 
@@ -201,6 +209,12 @@ class Conflict(VigenciaError):
     default_slug = "conflicting-claim"
 
 
+class AlreadyDecided(Conflict):
+    """Somebody has decided already."""
+
+    default_slug = "already-decided"
+
+
 class VersionChanged(Conflict):
     """The version that the caller saw is no longer the current one; `members` carry the current state."""
 
@@ -211,6 +225,12 @@ class Forbidden(VigenciaError):
     """The caller is known and may not do this."""
 
     default_slug = "missing-role"
+
+
+class OwnReview(Forbidden):
+    """Nobody reviews what they said themselves."""
+
+    default_slug = "own-review"
 
 
 class Unauthenticated(Forbidden):
@@ -288,6 +308,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             cause="A key without the grant that `grant` names, or a namespace that belongs to another principal.",
             fix="Use a key that has the grant there, or ask the owner of the namespace.",
         ),
+        "own-review": Problem(
+            title="Nobody reviews what they said themselves",
+            meaning="A held claim is promoted or rejected by another principal than the one that wrote it.",
+            cause="The caller wrote the claim, or a model tries to promote its own output.",
+            fix="Let another principal that may review decide.",
+        ),
         "not-found": Problem(
             title="There is no such thing here",
             meaning="What was named does not exist in this scope, or is not visible to the caller.",
@@ -305,6 +331,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             meaning="What is stored does not permit this operation as it was asked.",
             cause="Another writer was first, or the thing has changed its state.",
             fix="Read the current state, decide again, send a new request.",
+        ),
+        "already-decided": Problem(
+            title="The claim waits no more",
+            meaning="A reviewer, a policy or a withdrawal has decided on this claim before; nothing was written.",
+            cause="Two reviewers at once, or a repeated request under a new idempotency key.",
+            fix="Read the claim: its state says what was decided, by whom and why.",
         ),
         "version-changed": Problem(
             title="The version is no longer current",
@@ -329,6 +361,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             meaning="The request can be read, but what it states breaks a rule of time or of the ontology.",
             cause="An empty or inverted interval, a value of the wrong type for its predicate, a value out of range.",
             fix="Correct what `errors` points at, or change the ontology.",
+        ),
+        "live-data": Problem(
+            title="This is live data",
+            meaning="The predicate is declared live: its values are never stored, a tool has them.",
+            cause="A write to a predicate with `volatility: live`.",
+            fix="Ask the tool that `tool` names when the value is needed.",
         ),
         "idempotency-key-reused": Problem(
             title="The idempotency key stands for another request",

@@ -8,7 +8,7 @@ that go with it.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ontology.claims import Claim, Ending, Entity, Episode
+from ontology.claims import Claim, Entity, Episode, Transition, Trust
 from ontology.episodes import Quote, Verbatim
 from ontology.errors import JSON
 from ontology.facts import FactVersion, Slot, Support, Version
@@ -47,12 +47,17 @@ class SlotHead:
 
     slot: Slot
     version: Version
+    """0 while only held claims are in it."""
     last: tuple[Instant, int, int] | None
     """The greatest order (rule 1) among its standing operations; `None` where there are none."""
     functional: bool
     """Whether every operation in it was written while its predicate was functional."""
     plain: bool
     """Whether no claim in it ever had an unknown start, an explicit `infinity` or an unknown end."""
+    trust: Trust
+    """No claim that is folded in it is trusted more."""
+    rejected: bool
+    """Whether a claim of it was ever rejected: only then a new one may be one that does not come back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +117,8 @@ class ChangeSet:
     claims: tuple[Claim, ...]
     quotes: tuple[Quote, ...]
     """Of claims above, of which each has one at most."""
-    endings: tuple[Ending, ...]
+    transitions: tuple[Transition, ...]
+    """Of claims of this commit, those that are held; of earlier ones, what became of them."""
     closed: tuple[FactVersion, ...]
     """As they were before: `recorded_to` is still open in them."""
     opened: tuple[FactVersion, ...]

@@ -40,6 +40,59 @@ class Kind(StrEnum):
     SKILL = "skill"
 
 
+class Evidence(StrEnum):
+    """What independent evidence is counted by."""
+
+    SOURCES = "sources"
+    """Distinct roots."""
+    OCCURRENCES = "occurrences"
+    """Distinct episodes that are no echoes."""
+
+
+class Volatility(StrEnum):
+    """Whether values last long enough to be remembered."""
+
+    STABLE = "stable"
+    LIVE = "live"
+    """Never stored: a tool has them whenever they are needed."""
+
+
+class Retention(StrEnum):
+    """What happens at the end of a time to live."""
+
+    EXPIRE = "expire"
+    """No longer served; the history stays."""
+    ERASE = "erase"
+    """Erased, with its history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Governance:
+    """What it takes to be believed under a predicate, and how long that lasts."""
+
+    guarded: bool
+    """Whether a claim of lower trust never unseats a certain value of higher trust."""
+    sensitive: bool
+    """Whether a person must confirm what is said."""
+    promote_after: int | None
+    """So much independent evidence is needed before any of it is believed; `None` for no more than one claim."""
+    promote_by: Evidence
+    volatility: Volatility
+    tool: str | None
+    """Where live values are to be had."""
+    ttl_days: int | None
+    """How long a claim is served; `None` leaves it to its kind."""
+    retention: Retention
+    review_days: int | None
+    """After so long a claim should be looked at again."""
+
+
+UNGOVERNED: Final = Governance(
+    guarded=False, sensitive=False, promote_after=None, promote_by=Evidence.SOURCES, volatility=Volatility.STABLE,
+    tool=None, ttl_days=None, retention=Retention.EXPIRE, review_days=None,
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityType:
     """A class of entities, below its `parents`."""
@@ -67,6 +120,7 @@ class Predicate:
     maximum: str | None
     cardinality: Cardinality
     kind: Kind
+    governance: Governance
     inverse: str | None
     """The name under which it is read from value to subject; need not be declared."""
     label: str
@@ -203,6 +257,7 @@ def _open_predicate(name: str, at: str) -> Predicate:
         maximum=None,
         cardinality=Cardinality.MANY,
         kind=Kind.FACT,
+        governance=UNGOVERNED,
         inverse=None,
         label="",
         description="",

@@ -11,8 +11,9 @@ Untyped data ends here.
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from decimal import Decimal
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -31,7 +32,18 @@ from ontology.mappings import (
     Term,
 )
 from ontology.patterns import PATTERNS_MAX, Meaning, Pattern
-from ontology.schema import Cardinality, EntityType, Kind, Predicate, Schema, check_predicate_name
+from ontology.schema import (
+    Cardinality,
+    EntityType,
+    Evidence,
+    Governance,
+    Kind,
+    Predicate,
+    Retention,
+    Schema,
+    Volatility,
+    check_predicate_name,
+)
 from ontology.schema_merge import VIOLATIONS_MAX, Pack, check_schema
 from ontology.scope import check_name
 from ontology.values import UNIT_CHARS_MAX, ValueType
@@ -41,6 +53,9 @@ DESCRIPTION_BYTES_MAX: Final = 4_000
 TYPES_MAX: Final = 1_000
 PREDICATES_MAX: Final = 10_000
 LIST_ITEMS_MAX: Final = 100
+TOOL_CHARS_MAX: Final = 500
+PROMOTE_AFTER_MAX: Final = 1_000
+DAYS_MAX: Final = 36_500
 
 _T = TypeVar("_T")
 
@@ -121,6 +136,10 @@ _Bound = Annotated[StrictStr, BeforeValidator(_within(_bound))]
 _Prose = Annotated[StrictStr, AfterValidator(_within(lambda t: canonical_text(t, "", DESCRIPTION_BYTES_MAX)))]
 
 
+_Flag = Annotated[bool, Field(strict=True)]
+_Days = Annotated[int, Field(strict=True, ge=1, le=DAYS_MAX)]
+_Tool = Annotated[StrictStr, AfterValidator(_within(lambda t: canonical_label(t, "", "tool", TOOL_CHARS_MAX)))]
+
 _TypeNames = Annotated[tuple[_TypeName, ...], Field(max_length=LIST_ITEMS_MAX)]
 
 
@@ -173,6 +192,15 @@ class _PredicateModel(_Model):
     maximum: _Bound | None = None
     cardinality: Cardinality = Cardinality.MANY
     kind: Kind = Kind.FACT
+    guarded: _Flag = False
+    sensitive: _Flag = False
+    promote_after: Annotated[int, Field(strict=True, ge=2, le=PROMOTE_AFTER_MAX)] | None = None
+    promote_by: Evidence = Evidence.SOURCES
+    volatility: Volatility = Volatility.STABLE
+    tool: _Tool | None = None
+    ttl_days: _Days | None = None
+    retention: Retention = Retention.EXPIRE
+    review_days: _Days | None = None
     inverse: _PredicateName | None = None
     label: _Prose = ""
     description: _Prose = ""
@@ -276,6 +304,7 @@ def _predicate_document(each: Predicate) -> dict[str, JSON]:
         "maximum": each.maximum,
         "cardinality": each.cardinality.value,
         "kind": each.kind.value,
+        **_governance_document(each.governance),
         "inverse": each.inverse,
         "label": each.label,
         "description": each.description,
@@ -309,6 +338,20 @@ def _mapping_document(each: JsonMapping) -> dict[str, JSON]:
     }
 
 
+def _governance_document(each: Governance) -> dict[str, JSON]:
+    return {
+        "guarded": each.guarded,
+        "sensitive": each.sensitive,
+        "promote_after": each.promote_after,
+        "promote_by": each.promote_by.value,
+        "volatility": each.volatility.value,
+        "tool": each.tool,
+        "ttl_days": each.ttl_days,
+        "retention": each.retention.value,
+        "review_days": each.review_days,
+    }
+
+
 def _types(models: Mapping[str, _TypeModel]) -> dict[str, EntityType]:
     return {
         name: EntityType(name=name, parents=each.parents, label=each.label, description=each.description)
@@ -317,16 +360,13 @@ def _types(models: Mapping[str, _TypeModel]) -> dict[str, EntityType]:
 
 
 def _predicates(models: Mapping[str, _PredicateModel]) -> dict[str, Predicate]:
-    return {
-        name: Predicate(
-            name=name,
-            **{
-                **dict(each),
-                "patterns": tuple(Pattern(text=p.text, means=p.means, value=p.value) for p in each.patterns),
-            },
-        )
-        for name, each in models.items()
-    }
+    return {name: _predicate(name, dict(each)) for name, each in models.items()}
+
+
+def _predicate(name: str, members: dict[str, Any]) -> Predicate:
+    governance = {field.name: members.pop(field.name) for field in fields(Governance)}
+    patterns = tuple(Pattern(text=p.text, means=p.means, value=p.value) for p in members.pop("patterns"))
+    return Predicate(name=name, governance=Governance(**governance), patterns=patterns, **members)
 
 
 def _mappings(models: Mapping[str, _MappingModel]) -> dict[str, JsonMapping]:
@@ -373,6 +413,8 @@ _NEEDED: Final[Mapping[str, str]] = {
     "string_type": "a string is needed",
     "bool_type": "true or false is needed",
     "int_type": "an integer is needed",
+    "greater_than_equal": "a larger number is needed",
+    "less_than_equal": "a smaller number is needed",
 }
 
 

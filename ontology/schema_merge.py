@@ -10,7 +10,7 @@ from typing import Final
 from ontology.errors import Refused, Violation, pointer, shown
 from ontology.mappings import JsonMapping, mapping_violations
 from ontology.patterns import pattern_violations
-from ontology.schema import EntityType, Predicate, Schema
+from ontology.schema import EntityType, Governance, Predicate, Schema, Volatility
 from ontology.values import ValueType
 
 VIOLATIONS_MAX: Final = 100
@@ -88,14 +88,23 @@ def check_schema(schema: Schema, what: str) -> None:
 
 
 def _changes(old: Predicate, new: Predicate) -> Iterator[Change]:
-    for field in fields(Predicate):
-        before, after = getattr(old, field.name), getattr(new, field.name)
+    for name, before, after in (*_settings(old, new), *_settings(old.governance, new.governance)):
         if before != after:
-            yield Change(predicate=old.name, field=field.name, before=_written(before), after=_written(after))
+            yield Change(predicate=old.name, field=name, before=_written(before), after=_written(after))
 
 
-def _written(setting: str | tuple[object, ...] | None) -> str | None:
-    return ", ".join(map(str, setting)) if isinstance(setting, tuple) else setting and str(setting)
+def _settings(old: Predicate | Governance, new: Predicate | Governance) -> Iterator[tuple[str, object, object]]:
+    for field in fields(old):
+        if field.name != "governance":
+            yield field.name, getattr(old, field.name), getattr(new, field.name)
+
+
+def _written(setting: object) -> str | None:
+    if isinstance(setting, tuple):
+        return ", ".join(map(str, setting))
+    if isinstance(setting, bool):
+        return "true" if setting else "false"
+    return None if setting is None else str(setting)
 
 
 def _type_violations(schema: Schema) -> Iterator[Violation]:
@@ -114,6 +123,7 @@ def _predicate_violations(schema: Schema) -> Iterator[Violation]:
         yield from _dangling(schema, each.domain, f"{at}/domain")
         yield from _dangling(schema, each.range, f"{at}/range")
         yield from _datatype_violations(each, at)
+        yield from _governance_violations(each, at)
         if each.inverse is not None:
             yield from _inverse_violations(schema, each, each.inverse, at)
             first = inverses.setdefault(each.inverse, each.name)
@@ -153,6 +163,17 @@ def _datatype_violations(each: Predicate, at: str) -> Iterator[Violation]:
     if each.minimum is not None and each.maximum is not None and Decimal(each.minimum) > Decimal(each.maximum):
         detail = f"predicate {name} has the minimum {each.minimum} above the maximum {each.maximum}; exchange them"
         yield Violation(pointer=f"{at}/minimum", code="inverted_range", detail=detail)
+
+
+def _governance_violations(each: Predicate, at: str) -> Iterator[Violation]:
+    rules, name = each.governance, shown(each.name)
+    live = rules.volatility is Volatility.LIVE
+    if live and rules.tool is None:
+        detail = f"predicate {name} is live, so it needs a tool that has its values; add 'tool'"
+        yield Violation(pointer=f"{at}/tool", code="missing_field", detail=detail)
+    if rules.tool is not None and not live:
+        detail = f"predicate {name} has a tool, so its volatility must be 'live'; change one"
+        yield Violation(pointer=f"{at}/volatility", code="wrong_value", detail=detail)
 
 
 def _inverse_violations(schema: Schema, each: Predicate, inverse: str, at: str) -> Iterator[Violation]:

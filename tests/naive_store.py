@@ -5,8 +5,8 @@ tenant's lock, works on a copy, and puts the copy in its place when its block en
 """
 
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -30,7 +30,7 @@ from graph.ports import (
 from graph.ports import Reader as ReaderPort
 from graph.queue import Queue
 from ontology.access import ApiKey, Ownership, Revocation
-from ontology.claims import Claim, Ending, Entity, Episode, Source, Told
+from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Lifecycle, Source, Told, Transition
 from ontology.entries import Entry
 from ontology.episodes import Quote, RecordedEpisode, Verbatim
 from ontology.errors import Busy, NotFound, shown
@@ -73,7 +73,7 @@ class Tables:
     quotes: list[Quote] = field(default_factory=list)
     operations: Operations = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
-    endings: list[Ending] = field(default_factory=list)
+    transitions: list[Transition] = field(default_factory=list)
     versions: list[FactVersion] = field(default_factory=list)
     showings: list[Showing] = field(default_factory=list)
     support: list[Support] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Tables:
             quotes=self.quotes.copy(),
             operations=self.operations.copy(),
             claims=self.claims.copy(),
-            endings=self.endings.copy(),
+            transitions=self.transitions.copy(),
             versions=self.versions.copy(),
             showings=self.showings.copy(),
             support=self.support.copy(),
@@ -120,7 +120,7 @@ class Tables:
         self.verbatims += changes.verbatims
         self.claims += changes.claims
         self.quotes += changes.quotes
-        self.endings += changes.endings
+        self.transitions += changes.transitions
         closed = {version.id for version in changes.closed}
         self.versions = [replace(v, recorded_to=now) if v.id in closed else v for v in self.versions]
         self.versions += changes.opened
@@ -150,7 +150,7 @@ class Tables:
 
         claims = {claim.id for claim in self.claims if gone(claim.slot, claim.entry.value)}
         self.claims = [claim for claim in self.claims if claim.id not in claims]
-        self.endings = [ending for ending in self.endings if ending.claim not in claims]
+        self.transitions = [each for each in self.transitions if each.claim not in claims]
         self.quotes = [quote for quote in self.quotes if quote.claim not in claims]
         self.versions = [v for v in self.versions if not gone(v.slot, v.value_key)]
         self.showings = [s for s in self.showings if not gone(s.shown.slot, s.shown.value_key)]
@@ -324,10 +324,19 @@ class NaiveReader:
         raise NotFound(f"no claim {shown(id)}")
 
     def claims_of_episode(self, id: EpisodeId) -> list[Told]:
-        return [self._told(c) for c in _by_place(self._standing()) if c.episode == id]
+        return [self._told(c) for c in _by_place(self._assertions(FOLDED | HELD)) if c.episode == id]
 
     def claims_of_source(self, source: Source) -> list[Told]:
-        return [self._told(c) for c in _by_place(self._standing()) if c.source == source]
+        return [self._told(c) for c in _by_place(self._assertions(FOLDED | HELD)) if c.source == source]
+
+    def held(
+        self, states: Collection[Lifecycle], rule: str | None, *, limit: int, after: OrderKey | None
+    ) -> list[Told]:
+        waiting = [t for t in self._waiting() if t.state in states and rule in (None, _held(t).rule)]
+        return _page(waiting, lambda t: (t.claim.entry.position, t.claim.entry.ordinal, 0), limit, after)
+
+    def held_counts(self) -> dict[tuple[Lifecycle, str], int]:
+        return dict(Counter((told.state, _held(told).rule) for told in self._waiting()))
 
     def quotes(self, claims: Sequence[ClaimId]) -> dict[ClaimId, Quote]:
         mine = {claim.id for claim in self._claims()} & set(claims)
@@ -388,14 +397,16 @@ class NaiveReader:
     def _claims(self) -> list[Claim]:
         return [claim for claim in self._tables.claims if claim.slot.scope == self._scope]
 
-    def _standing(self) -> list[Claim]:
-        """The assertions that are folded."""
-        ended = {ending.claim for ending in self._tables.endings}
-        return [claim for claim in self._claims() if claim.entry.asserts and claim.id not in ended]
+    def _assertions(self, states: Collection[Lifecycle]) -> list[Claim]:
+        """Those that are in one of these states."""
+        return [claim for claim in self._claims() if claim.entry.asserts and self._told(claim).state in states]
+
+    def _waiting(self) -> list[Told]:
+        return [told for told in map(self._told, self._claims()) if told.state in HELD]
 
     def _told(self, claim: Claim) -> Told:
-        ending = next((ending for ending in self._tables.endings if ending.claim == claim.id), None)
-        return Told(claim=claim, ending=ending)
+        mine = [each for each in self._tables.transitions if each.claim == claim.id]
+        return Told(claim=claim, transitions=tuple(sorted(mine, key=lambda each: each.position)))
 
     def _facts(
         self,
@@ -474,8 +485,7 @@ class NaiveTransaction(NaiveReader):
         )
 
     def entries(self, slot: Slot) -> list[tuple[Entry, ClaimId]]:
-        ended = {ending.claim for ending in self._tables.endings}
-        folded = [claim for claim in self._tables.claims if claim.slot == slot and claim.id not in ended]
+        folded = [claim for claim in self._tables.claims if claim.slot == slot and self._told(claim).is_folded]
         return [(claim.entry, claim.id) for claim in sorted(folded, key=lambda c: c.entry.order)]
 
     def support_now(self, slot: Slot, values: Sequence[ValueKey]) -> dict[ValueKey, Support]:
@@ -483,12 +493,17 @@ class NaiveTransaction(NaiveReader):
         return {s.value_key: s for s in sorted(rows, key=lambda s: s.recorded_from)}
 
     def voice(self, slot: Slot, value: ValueKey, root: str, episode: EpisodeId | None) -> tuple[float | None, bool]:
-        claims = self._for(slot, value)
+        claims = self._for(slot, value, FOLDED)
         heard = max((c.confidence for c in claims if c.root == root), default=None)
-        return heard, any(c.episode == episode for c in claims if episode is not None)
+        return heard, any(c.episode == episode and not c.echo for c in claims if episode is not None)
 
     def repeated(self, slot: Slot, value: ValueKey, episode: EpisodeId) -> list[Told]:
-        return [self._told(claim) for claim in _by_place(self._for(slot, value)) if claim.episode == episode]
+        mine = self._for(slot, value, FOLDED | HELD)
+        return [self._told(claim) for claim in _by_place(mine) if claim.episode == episode]
+
+    def heard(self, slot: Slot, value: ValueKey) -> list[Told]:
+        states = FOLDED | HELD | {Lifecycle.REJECTED}
+        return [self._told(claim) for claim in _by_place(self._for(slot, value, states))]
 
     def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]:
         return {episode.id: episode for episode in self._tables.episodes if episode.id in ids}
@@ -538,9 +553,9 @@ class NaiveTransaction(NaiveReader):
     def operations(self) -> Operations:
         return self._tables.operations
 
-    def _for(self, slot: Slot, value: ValueKey) -> list[Claim]:
-        """The standing claims of a value."""
-        return [claim for claim in self._standing() if claim.slot == slot and claim.entry.value == value]
+    def _for(self, slot: Slot, value: ValueKey, states: Collection[Lifecycle]) -> list[Claim]:
+        """The assertions of a value that are in one of these states."""
+        return [c for c in self._assertions(states) if c.slot == slot and c.entry.value == value]
 
 
 class NaiveStore:
@@ -607,7 +622,7 @@ class NaiveStore:
         tables = self._tables.get(tenant) or Tables()
         kinds: tuple[Sequence[LedgerItem], ...] = (
             tables.schemas, tables.entities, tables.episodes, [verbatim.kept for verbatim in tables.verbatims],
-            tables.claims, tables.endings, tables.versions, tables.support, tables.quotes,
+            tables.claims, tables.transitions, tables.versions, tables.support, tables.quotes,
         )  # fmt: skip
         for kind, items in zip(KINDS, kinds, strict=True):
             yield from ((kind, ledger_row(kind, item)) for item in sorted(items, key=ledger_order))
@@ -683,6 +698,11 @@ def _slot_order(slot: Slot) -> tuple[tuple[int, int], str, str]:
 def _place(entity: EntityId) -> tuple[int, int]:
     place = locate(entity, ENTITY)
     return place.position, place.ordinal
+
+
+def _held(told: Told) -> Transition:
+    assert told.held is not None
+    return told.held
 
 
 def _by_place(claims: Iterable[Claim]) -> list[Claim]:

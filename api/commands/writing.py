@@ -32,6 +32,9 @@ def remember(
     confidence: Annotated[
         float | None, typer.Option("--confidence", min=0, max=1, help="How sure the source is.")
     ] = None,
+    trust: Annotated[
+        str | None, typer.Option("--trust", help="untrusted, inferred, observed, confirmed (if left out) or verified.")
+    ] = None,
     key: Annotated[
         str | None, typer.Option("--key", help="An idempotency key: a retry with the same has one effect.")
     ] = None,
@@ -52,7 +55,8 @@ def remember(
     What begins with a minus sign goes after --. Exit code 4 where a rule refuses it.
     """
     with answering(as_json=as_json, quiet=quiet) as out:
-        from api.commands.loading import PRINCIPAL
+        from api.auth.principals import local_person
+        from api.authority import authority_of
         from api.settings import read_settings
         from api.wiring import services
         from consolidation.items import Assert, Said
@@ -61,13 +65,16 @@ def remember(
         settings = read_settings(store=store, tenant=tenant)
         said = Said(
             valid_from=valid_from, valid_to=valid_to, observed_at=observed_at, source=source, episode=episode,
-            confidence=confidence,
+            confidence=confidence, trust=trust,
         )  # fmt: skip
         with services(settings) as opened:
             scope = scope_of(settings.tenant, namespace, purpose)
             wire = _wire(value, type_, opened.writer.schema(scope).predicate(predicate))
             item = Assert(subject=subject, predicate=predicate, value=wire, said=said)
-            written = opened.writer.write(scope, PRINCIPAL, [item], dry_run=dry_run, key=key)
+            person = local_person(scope.tenant)
+            written = opened.writer.write(
+                scope, person.name, [item], dry_run=dry_run, key=key, authority=authority_of(person)
+            )
         if as_json:
             out.document(written.receipt)
             return

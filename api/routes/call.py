@@ -12,13 +12,14 @@ from pydantic import BaseModel
 
 from api.auth.permission import Permitted, permitted, permitted_namespace, permitted_tenant
 from api.auth.principals import Headers, Principal
+from api.authority import authority_of
 from api.edge import BODY, HEADERS, PRINCIPAL, REQUEST_ID
 from api.limits import check_content_type, read_json
 from api.routes.schemas import Schemas
 from api.wire.violations import validated
 from consolidation.admission import Standing, namespaces, transfer
 from consolidation.episodes import NewEpisode
-from consolidation.items import Item
+from consolidation.items import Item, Promote, Reject
 from consolidation.worker import findings
 from graph.ports import Finding, Reader
 from ontology.access import Ownership
@@ -139,8 +140,18 @@ class Call:
         """Do the items in a scope that was asked for writing, or for proposing; raises what the writer raises."""
         return self.services.writer.write(
             scope.demand(Grant.WRITE, Grant.PROPOSE), self.principal.name, items, dry_run=dry_run, key=key,
-            recorded_at=recorded_at, standing=self._standing(scope),
+            recorded_at=recorded_at, standing=self._standing(scope), authority=authority_of(self.principal),
         )  # fmt: skip
+
+    def inbox(self, scope: Permitted) -> AbstractContextManager[Reader]:
+        """A snapshot of a scope that was asked for reviewing."""
+        return self.services.store.read(scope.demand(Grant.REVIEW))
+
+    def decide(self, scope: Permitted, item: Promote | Reject, *, dry_run: bool, key: str | None) -> "Written":
+        """Decide on a held claim of a scope that was asked for reviewing; raises what the writer raises."""
+        return self.services.writer.write(
+            scope.demand(Grant.REVIEW), self.principal.name, [item], dry_run=dry_run, key=key
+        )
 
     def put_schema(
         self, tenant: Permitted, pack: Pack, *, dry_run: bool, expected: Collection[int] | None

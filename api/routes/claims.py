@@ -3,6 +3,7 @@
 from starlette.responses import Response
 
 from api.auth.principals import Principal
+from api.authority import sees_held
 from api.routes.call import Call
 from api.routes.reading import answered, ask, moment, reading
 from api.routes.routing import READ, WRITE, Routes
@@ -12,10 +13,10 @@ from api.wire.bodies import EXAMPLE, ClaimsBody, WithdrawBody
 from api.wire.episodes import quoted
 from api.wire.queries import ListQuery, NoQuery
 from consolidation.items import Item, Withdraw
-from ontology.errors import Incorrect, Refused, TooLarge, Violation, pointer
+from ontology.errors import Incorrect, NotFound, Refused, TooLarge, Violation, pointer
 from ontology.grants import Grant
 from ontology.ids import ClaimId
-from ontology.instants import Instant
+from ontology.instants import OPEN_END, Instant
 
 CORRECT = (*WRITE, "precondition-required")
 
@@ -75,10 +76,13 @@ def write_claims(call: Call, query: NoQuery) -> Response:
 def read_claim(call: Call, query: ListQuery) -> Response:
     """What one source said, as it said it, and whether it still counts.
 
-    Its `ETag` is the version of the slot, for `If-Match`.
+    What was never believed is shown to whoever wrote it, and to reviewers. Its `ETag` is the version of the slot, for
+    `If-Match`.
     """
     with reading(call, query) as reader:
         told = reader.claim(ClaimId(call.part("id")))
+        if told.folded_from == OPEN_END and not sees_held(call.principal, told):
+            raise NotFound(f"no claim {told.claim.id!r} here")
         quote = quoted(reader.quotes([told.claim.id]).get(told.claim.id))
         question = ask(call, reader, query)
         return answered(

@@ -14,6 +14,7 @@ from api.wire.rendering import Wire
 from graph.journal import decode
 from graph.ports import Reader
 from graph.state import etag
+from ontology.claims import ENDED
 from ontology.errors import JSON
 from ontology.events import Event, Kind, Payload
 from ontology.scope import Scope
@@ -60,7 +61,7 @@ def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> Wire:
         "principal": event.principal if tells_who else None,
         "digest": event.digest.hex(),
         "claims": [claim.id for claim in changes.claims] if here else [],
-        "ended": [ending.claim for ending in changes.endings] if here else [],
+        "ended": [each.claim for each in changes.transitions if each.state in ENDED] if here else [],
         "opened": [version.id for version in changes.opened] if here else [],
         "closed": [version.id for version in changes.closed] if here else [],
         "episodes": recorded,

@@ -1,7 +1,6 @@
 """How it came about: periods, rectangles, what was held about one instant, differences, logs, changes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from starlette.responses import Response
@@ -354,8 +353,8 @@ def _claims(
                 return rows, None
             after = (each.claim.entry.position, each.claim.entry.ordinal, 0)
             known_then = _told_as_known(each, known_at)
-            if query.standing and known_then.ending is not None:
-                continue
+            if known_then.folded_from > known_at or (query.standing and known_then.ending is not None):
+                continue  # what was never believed is for reviewers
             if value is None or each.claim.entry.value == value:
                 rows.append(known_then)
             if len(rows) == question.limit:
@@ -366,9 +365,8 @@ def _claims(
 
 
 def _told_as_known(told: Told, known_at: Instant) -> Told:
-    """The claim without an end that came later."""
-    later = told.ending is not None and told.ending.recorded_at > known_at
-    return replace(told, ending=None) if later else told
+    """The claim without what became of it later."""
+    return Told(claim=told.claim, transitions=tuple(t for t in told.transitions if t.recorded_at <= known_at))
 
 
 def _names(reader: Reader, statements: Sequence[Statement], known: Names) -> Names:

@@ -79,14 +79,23 @@ def reading(call: Call, query: ScopeQuery) -> AbstractContextManager[Reader]:
 def snapshot(call: Call, namespace: str, purpose: str, min_position: int | None) -> AbstractContextManager[Reader]:
     """The same, with the scope by its names."""
     scope = call.scope(namespace, purpose, needs=Grant.READ)
-    return call.read(scope) if min_position is None else _at_least(call, scope, min_position)
+    return newest(call.read, call, scope, min_position)
+
+
+def newest(
+    read: Callable[[Permitted], AbstractContextManager[Reader]], call: Call, scope: Permitted, min_position: int | None
+) -> AbstractContextManager[Reader]:
+    """A snapshot that `read` takes, as new as is asked."""
+    return read(scope) if min_position is None else _at_least(read, call, scope, min_position)
 
 
 @contextmanager
-def _at_least(call: Call, scope: Permitted, min_position: int) -> Iterator[Reader]:
+def _at_least(
+    read: Callable[[Permitted], AbstractContextManager[Reader]], call: Call, scope: Permitted, min_position: int
+) -> Iterator[Reader]:
     deadline = time.monotonic() + call.services.settings.position_seconds
     while True:
-        with call.read(scope) as reader:
+        with read(scope) as reader:
             if reader.head.position >= min_position:
                 yield reader
                 return

@@ -23,7 +23,7 @@ READ: Final = (*EVERYWHERE, "naive-instant", "future-known-at", "store-unavailab
 LISTED: Final = (*READ, "cursor-mismatch")
 WRITE: Final = (
     *EVERYWHERE, "naive-instant", "unknown-predicate", "not-found", "version-changed", "unsupported-format",
-    "ontology-violation", "idempotency-key-reused", "store-unavailable",
+    "ontology-violation", "live-data", "missing-role", "idempotency-key-reused", "store-unavailable",
 )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """What holds: exact state at two instants."""
 
+from collections.abc import Iterable
 from typing import assert_never
 
 from starlette.responses import Response
@@ -15,9 +16,10 @@ from api.wire.rendering import Names
 from graph.periods import valid_order
 from graph.ports import OrderKey, Reader
 from ontology.claims import Entity
-from ontology.errors import Incorrect, TooLarge, Violation
+from ontology.errors import JSON, Incorrect, TooLarge, Violation
 from ontology.facts import Fact
 from ontology.ids import EntityId
+from ontology.schema import Volatility
 from ontology.values import EntityMention, entity_mention
 
 PAIRS_MAX = 200
@@ -36,7 +38,7 @@ def read_state(call: Call, query: StateQuery) -> Response:
         question = ask(call, reader, query, limit=query.limit, cursor=query.cursor)
         about = asked(call, reader, query.subject, query.predicate, query.value)
         facts, names = _state(question, about, certain=query.certainty == "certain")
-        return facts_answer(question, facts, order_of, names)
+        return facts_answer(question, facts, order_of, names, **_live(call, reader, [query.predicate]))
 
 
 @routes.post(
@@ -81,7 +83,9 @@ def read_states(call: Call, query: NoQuery) -> Response:
             if pairs
             else []
         )
-        return facts_answer(question, facts, order_of, {s.id: s for s in subjects if s is not None})
+        names = {s.id: s for s in subjects if s is not None}
+        live = _live(call, reader, [pair.predicate for pair in body.pairs])
+        return facts_answer(question, facts, order_of, names, **live)
 
 
 def order_of(fact: Fact) -> OrderKey:
@@ -102,6 +106,14 @@ def _state(question: Question, about: Asked, *, certain: bool) -> tuple[list[Fac
             return [], {}
         case _:
             assert_never(about)
+
+
+def _live(call: Call, reader: Reader, predicates: Iterable[str | None]) -> dict[str, JSON]:
+    """Where to ask for what memory never keeps: a member of the answer, where live predicates were asked for."""
+    schema = call.schemas.of(reader)
+    known = [schema.predicates[name] for name in dict.fromkeys(predicates) if name and name in schema.predicates]
+    live = [each for each in known if each.governance.volatility is Volatility.LIVE]
+    return {"live": [{"predicate": each.name, "tool": each.governance.tool} for each in live]} if live else {}
 
 
 def _subjects(reader: Reader, pairs: list[Pair]) -> list[Entity | None]:

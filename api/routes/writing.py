@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import orjson
 from starlette.responses import Response
@@ -18,6 +19,9 @@ from ontology.facts import Slot, Version
 from ontology.grants import Grant
 from ontology.ids import EntityId
 from ontology.instants import Instant
+
+if TYPE_CHECKING:
+    from consolidation.write import Written
 
 CURRENT_MAX = 50
 """How many facts of the current state a stale writer is shown."""
@@ -42,6 +46,11 @@ def write(
         )
     except VersionChanged as exc:
         raise with_current(call, scope, exc) from None
+    return receipt_of(call, written)
+
+
+def receipt_of(call: Call, written: "Written") -> Response:
+    """The answer to a write that was done, as long as the caller prefers it."""
     headers = {"Cache-Control": "no-store"}
     if written.replayed:
         headers["Idempotency-Replayed"] = "true"

@@ -70,6 +70,18 @@ class Fact(Rectangle):
     version: int | None = Field(description="The version of its slot now, for `expected_version`.")
 
 
+class Transition(_Answer):
+    """That a claim came into a state."""
+
+    state: str
+    rule: str
+    reason: str
+    actor: str
+    recorded_at: When | None
+    decided_on: int | None = Field(description="The version on which somebody decided.")
+    successor: str | None
+
+
 class Claim(_Answer):
     """What one source said, as it said it."""
 
@@ -98,6 +110,29 @@ class Claim(_Answer):
     span: dict[str, Any] | None = Field(
         None, description="The words of its episode that it quotes; of one claim alone."
     )
+    trust: str
+    echo: bool
+    transitions: list[Transition] = Field(description="What became of it, in the order of time.")
+
+
+class Waiting(Claim):
+    """A claim that waits for a decision."""
+
+    rule: str = Field(description="What holds it.")
+    version: int = Field(description="For `If-Match`: of the slot, or of the commit that held it where that is later.")
+
+
+class WaitingClaim(Waiting):
+    """A held claim, with what is believed where it would be folded."""
+
+    current: list[Fact]
+
+
+class Counts(_Answer):
+    """How many claims wait."""
+
+    waits_on_you: int
+    held_by_policy: int
 
 
 class Paged(_Answer, Generic[T]):
@@ -108,8 +143,25 @@ class Paged(_Answer, Generic[T]):
     as_of: AsOf
 
 
+class Review(_Answer):
+    """A page of claims that wait, and how many there are of each kind."""
+
+    items: list[Waiting]
+    next_cursor: str | None
+    counts: Counts
+
+
+class Live(_Answer):
+    """Where values are to be had that memory never keeps."""
+
+    predicate: str
+    tool: str
+
+
 class Facts(Paged[Fact]):
     """Facts in a total order."""
+
+    live: list[Live] = Field([], description="Of predicates that were asked for: those whose values a tool has.")
 
 
 class Rectangles(Paged[Fact]):
@@ -287,6 +339,11 @@ class ItemReceipt(_Answer):
     op: str
     result: str
     claim: str | None
+    state: str | None
+    rule: str | None
+    reason: str | None
+    echo: bool
+    promoted: list[str]
     subject: EntityRef | None
     predicate: str | None
     opened: list[str]

@@ -79,6 +79,7 @@ ExpectedVersion = Annotated[
 ]
 Text = Annotated[str, Field(max_length=500)]
 DateText = Annotated[str, Field(max_length=64)]
+TrustWord = Annotated[str, Field(max_length=64, examples=["untrusted"])]
 
 
 class _Body(BaseModel):
@@ -100,13 +101,17 @@ class _Said(_Body):
     episode: Text | None = Field(None, description="The occasion on which it was said.")
     root: Text | None = Field(None, description="What the source repeats, for counting independent evidence.")
     confidence: float | None = Field(None, ge=0, le=1)
+    trust: TrustWord | None = Field(None, description="How far it is trusted; no more than the caller may give.")
+    recalled: str | None = Field(
+        None, description="The text it was taken from, where that carries markers of recalled memory."
+    )
     expected_version: ExpectedVersion = None
 
     def said(self) -> Said:
         return Said(
             valid_from=self.valid_from, valid_to=self.valid_to, zone=self.tz, date_semantics=self.date_semantics,
             observed_at=self.observed_at, source=self.source, episode=self.episode, root=self.root,
-            confidence=self.confidence,
+            confidence=self.confidence, trust=self.trust, recalled=self.recalled,
         )  # fmt: skip
 
 
@@ -268,6 +273,12 @@ class RetractFactBody(_Correction):
 
 class WithdrawBody(_Correction):
     """Why claims never counted."""
+
+    reason: Text | None = None
+
+
+class ReviewBody(_Correction):
+    """Why a held claim is promoted or rejected."""
 
     reason: Text | None = None
 

@@ -195,6 +195,15 @@ class ListQuery(ReadQuery):
     cursor: str | None = Field(None, max_length=600)
 
 
+class ReviewQuery(ScopeQuery):
+    """Which of the claims that wait."""
+
+    state: Literal["quarantined", "staged"] | None = Field(None, description="Only those in this state.")
+    rule: Name | None = Field(None, description="Only those that this rule holds.")
+    limit: Limit = LIMIT
+    cursor: str | None = Field(None, max_length=600)
+
+
 class EventsQuery(ScopeQuery):
     """The log from a position on."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from graph.ports import Reader
-from ontology.claims import Claim, Entity, Told
+from ontology.claims import Claim, Entity, Told, Transition
 from ontology.entries import End, Start
 from ontology.errors import JSON
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Version
@@ -83,6 +83,7 @@ def claim(told: Told, names: Names) -> Wire:
     """What one source said, as it said it, and whether it still counts."""
     said: Claim = told.claim
     ending = told.ending
+    last = told.held or ending
     return {
         "id": said.id,
         "op": "assert" if said.entry.asserts else "retract",
@@ -102,10 +103,25 @@ def claim(told: Told, names: Names) -> Wire:
         "confidence": said.confidence,
         "principal": said.principal,
         "schema_version": said.schema_version,
-        "state": "accepted" if ending is None else ending.state.value,
+        "state": told.state.value,
         "ended_at": None if ending is None else instant(ending.recorded_at),
-        "reason": None if ending is None else ending.reason,
+        "reason": None if last is None else last.reason,
         "successor": None if ending is None else ending.successor,
+        "trust": told.trust.word,
+        "echo": said.echo,
+        "transitions": [_transition(each) for each in told.transitions],
+    }
+
+
+def _transition(given: Transition) -> Wire:
+    return {
+        "state": given.state.value,
+        "rule": given.rule,
+        "reason": given.reason,
+        "actor": given.actor,
+        "recorded_at": instant(given.recorded_at),
+        "decided_on": given.decided_on,
+        "successor": given.successor,
     }
 
 

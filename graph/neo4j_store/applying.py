@@ -8,6 +8,7 @@ from graph.neo4j_store import keys
 from graph.neo4j_store.rows import Rows, subjects_and_values
 from graph.neo4j_store.snapshot import Run
 from graph.ports import Head
+from ontology.claims import HELD
 from ontology.errors import Fault
 from ontology.events import Commit, Erasure, Restated
 from ontology.ids import CLAIM, ENTITY, Ledger
@@ -16,9 +17,12 @@ from ontology.scope import Tenant
 
 _PARTS: Final = (
     "scopes", "entities", "ends", "episodes", "slots", "claims", "payloads",
-    "cited", "endings", "closed", "hidden", "facts", "literals", "shown", "support",
+    "cited", "transitions", "closed", "hidden", "facts", "literals", "shown", "support",
 )  # fmt: skip
 """What `apply` takes, in order, which is that of the counts that it gives."""
+_ERASE: Final = (
+    "erase_transitions", "erase_claims", "erase_versions", "erase_values", "erase_extents", "erase_support",
+)  # fmt: skip
 _ROWS_AT_ONCE: Final = 2_000
 
 Parts = Mapping[str, Sequence[object]]
@@ -91,6 +95,7 @@ class Applying:
 
     def _told(self, commit: Commit) -> Parts:
         changes, rows = commit.changes, self._rows
+        held = {each.claim: each for each in changes.transitions if each.state in HELD}
         made = {entity.id for entity in changes.entities}
         return {
             "scopes": [rows.scope(scope) for scope in dict.fromkeys(head.slot.scope for head in changes.slots)],
@@ -100,7 +105,7 @@ class Applying:
             ],
             "episodes": [rows.episode(episode, changes.position) for episode in changes.episodes],
             "slots": [rows.slot(head, changes.position) for head in changes.slots],
-            "claims": [rows.claim(claim) for claim in changes.claims],
+            "claims": [rows.claim(claim, held.get(claim.id)) for claim in changes.claims],
             "payloads": rows.payloads(commit.event, commit.payloads),
         }
 
@@ -109,7 +114,7 @@ class Applying:
         facts = [rows.version(version) for version in changes.opened]
         return {
             "cited": [[rows.place(c.id, CLAIM), c.episode] for c in changes.claims if c.episode is not None],
-            "endings": [rows.ending(ending) for ending in changes.endings],
+            "transitions": [rows.transition(each) for each in changes.transitions],
             "closed": [keys.place_key(self._tenant, (v.position, v.ordinal)) for v in changes.closed],
             "hidden": [rows.hidden(shown) for shown in changes.hidden],
             "facts": [fact for fact in facts if isinstance(fact[1], str)],
@@ -126,7 +131,14 @@ class Applying:
         }
         value = None if erasure.value_key is None else erasure.value_key.hex()
         slots = [row[0] for row in self._run("slots_to_erase", named)]
-        for query in ("erase_claims", "erase_versions", "erase_values", "erase_extents", "erase_support"):
+        for query in (
+            "erase_transitions",
+            "erase_claims",
+            "erase_versions",
+            "erase_values",
+            "erase_extents",
+            "erase_support",
+        ):
             self._run(query, {"slots": slots, "value": value})
         if value is None:
             self._run("erase_slot", {"slots": slots})
@@ -135,9 +147,9 @@ class Applying:
         """Join the claims that correct others to those; a claim that a later erasure took has none."""
         rows = self._rows
         pairs = [
-            [rows.place(ending.claim, CLAIM), rows.place(ending.successor, CLAIM)]
-            for ending in commit.changes.endings
-            if ending.successor is not None
+            [rows.place(each.claim, CLAIM), rows.place(each.successor, CLAIM)]
+            for each in commit.changes.transitions
+            if each.successor is not None
         ]
         if pairs:
             self._run("put_successor", {"rows": pairs})

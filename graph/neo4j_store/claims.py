@@ -1,13 +1,13 @@
 """What a snapshot answers about claims and slots."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from graph import decoding
 from graph.neo4j_store import codec, keys
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.snapshot import Snapshot
 from graph.ports import BEFORE_ALL, OrderKey
-from ontology.claims import Source, Told
+from ontology.claims import Lifecycle, Source, Told
 from ontology.errors import NotFound, shown
 from ontology.events import SlotHead
 from ontology.facts import FactVersion, Slot
@@ -55,6 +55,23 @@ class ClaimReads(Snapshot):
         asked = {"scope": self._scope_key, "source": source, "position": self._head.position}
         return self._tell(self._run("claims_of_source", asked))
 
+    def held(
+        self, states: Collection[Lifecycle], rule: str | None, *, limit: int, after: OrderKey | None
+    ) -> list[Told]:
+        asked = {
+            "scope": self._scope_key,
+            "states": [state.value for state in states],
+            "rule": rule,
+            "after": list(after or BEFORE_ALL)[:2],
+            "limit": limit,
+            "position": self._head.position,
+        }
+        return self._tell(self._run("held", asked))
+
+    def held_counts(self) -> dict[tuple[Lifecycle, str], int]:
+        rows = self._run("held_counts", {"scope": self._scope_key, "position": self._head.position})
+        return {(Lifecycle(state), rule): count for state, rule, count in rows}
+
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
         asked = [keys.slot_key(slot) for slot in slots if self._is_here(slot)]
         if not asked:
@@ -82,14 +99,14 @@ class ClaimReads(Snapshot):
         changed = [row[0] for row in rows if row[5] > position]
         if changed:
             then = {row[0]: row for row in self._run("slot_as_of", {"slots": changed, "position": position})}
-            rows = [[*row[:5], *_head_columns(then[row[0]])] if row[0] in then else row for row in rows]
-        return [decoding.slot_head(decoding.slot(self._ledger, self._scope, row[1:5]), row[5:11]) for row in rows]
+            rows = [[*row[:5], *_head_columns(then[row[0]]), *row[11:13]] if row[0] in then else row for row in rows]
+        return [decoding.slot_head(decoding.slot(self._ledger, self._scope, row[1:5]), row[5:13]) for row in rows]
 
     def _tell(self, rows: Sequence[Row]) -> list[Told]:
         return [decoding.told(self._ledger, self._scope, codec.told(row, self._head.position)) for row in rows]
 
 
 def _head_columns(row: Row) -> Row:
-    """The six columns of a slot's head from a row of `slot_as_of`."""
+    """The first six columns of a slot's head from a row of `slot_as_of`; the other two are bounds, good then too."""
     _, version, last, functional, plain = row
     return [version, *(last or (None, None, None)), functional, plain]

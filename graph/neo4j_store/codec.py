@@ -34,6 +34,5 @@ def extent(row: Row) -> Row:
 
 
 def told(row: Row, until: int) -> Row:
-    """The columns of a claim as it was after the commit at position `until`, and whatever follows them."""
-    ended = row[31] if row[31] <= until else OPEN_END
-    return [*entry(row[:31]), ended, *row[32:]]
+    """The columns of a claim, and its transitions until the commit at position `until`."""
+    return [*entry(row[:33]), sorted(each for each in row[33] if each[0] <= until)]

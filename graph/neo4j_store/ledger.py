@@ -8,7 +8,6 @@ from graph.neo4j_store.codec import Row
 from graph.neo4j_store.database import Database
 from graph.ports import Head
 from ontology.ids import Ledger
-from ontology.instants import OPEN_END
 from ontology.scope import Tenant
 
 
@@ -16,19 +15,16 @@ def ledger_rows(database: Database, tenant: Tenant, head: Head) -> Iterator[tupl
     """Every row as of a head, read one by one."""
     asked = {"tenant": tenant, "position": head.position, "recorded_at": head.recorded_at}
 
-    def each(query: str, **others: object) -> Iterator[Row]:
-        return database.each(query, asked | others)
-
-    def told(ended: int) -> Iterator[Row]:
-        return (codec.told(row, head.position) for row in each("ledger_claims", ended=ended))
+    def each(query: str) -> Iterator[Row]:
+        return database.each(query, asked)
 
     stored = {
         "schema": each("ledger_schemas"),
         "entity": each("ledger_entities"),
         "episode": each("ledger_episodes"),
         "kept": each("ledger_kept"),
-        "claim": told(OPEN_END),
-        "ending": told(head.position),
+        "claim": map(codec.entry, each("ledger_claims")),
+        "transition": each("ledger_transitions"),
         "quote": each("ledger_quotes"),
         "version": ([*codec.version(row[:11], head.recorded_at), *row[11:]] for row in each("ledger_versions")),
         "support": ([codec.key(row[0]), *row[1:]] for row in each("ledger_support")),

@@ -523,8 +523,9 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at,
-  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+    t.successor_position, t.successor_ordinal]]
 
 // name: claims_of_subject
 CALL () {
@@ -543,8 +544,9 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at,
-  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+    t.successor_position, t.successor_ordinal]]
 
 // name: claim
 MATCH (c:Claim {place: $place}) WHERE c.scope = $scope AND c.position <= $position
@@ -552,8 +554,9 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at,
-  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+    t.successor_position, t.successor_ordinal]]
 
 // name: claims_of_episode
 MATCH (c:Claim) USING INDEX SEEK c:Claim(scope, episode)
@@ -562,8 +565,9 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at,
-  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+    t.successor_position, t.successor_ordinal]]
 ORDER BY c.position, c.ordinal
 
 // name: claims_of_source
@@ -573,15 +577,37 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at,
-  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+    t.successor_position, t.successor_ordinal]]
 ORDER BY c.position, c.ordinal
+
+// name: held
+// Claims that wait in a scope; that they did, and by which rule, never changes.
+MATCH (c:Claim) USING INDEX SEEK c:Claim(held_in, position)
+WHERE c.held_in = $scope AND c.position >= $after[0] AND c.position <= $position
+  AND c.folded_position > $position AND c.ended_position > $position
+  AND c.held_state IN $states AND ($rule IS NULL OR c.held_by = $rule)
+  AND (c.position > $after[0] OR c.ordinal > $after[1])
+WITH c ORDER BY c.held_in, c.position, c.ordinal LIMIT $limit
+RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
+  c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
+  c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+    t.successor_position, t.successor_ordinal]]
+
+// name: held_counts
+MATCH (c:Claim) USING INDEX SEEK c:Claim(held_in, position)
+WHERE c.held_in = $scope AND c.position <= $position AND c.folded_position > $position AND c.ended_position > $position
+RETURN c.held_state, c.held_by, count(c)
 
 // name: slot
 UNWIND $slots AS slot
 MATCH (s:Slot {slot: slot}) WHERE s.made_at <= $position
 RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
-  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
 
 // name: slot_with_present
 // The same with what is believed of it now, up to $most rows of each kind: under the lock, for a writer.
@@ -607,19 +633,20 @@ CALL (s) {
   RETURN collect([u.value_key, u.recorded_from, u.sources, u.occurrences, u.doubt]) AS support
 }
 RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
-  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, versions, extents, support
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected, versions, extents, support
 
 // name: slot_as_of
 // The heads of slots that have changed since the snapshot, told by what had happened until then.
 UNWIND $slots AS slot
 MATCH (c:Claim) USING INDEX SEEK c:Claim(slot, position)
 WHERE c.slot = slot AND c.position <= $position
-WITH slot, c, c.ended_position > $position AS stands
+WITH slot, c, c.folded_position <= $position AS folded,
+  c.folded_position <= $position AND c.ended_position > $position AS stands
 ORDER BY c.observed_at, c.position, c.ordinal
-RETURN slot, max(CASE WHEN stands THEN c.position ELSE c.ended_position END),
+RETURN slot, max(CASE WHEN stands THEN c.folded_position WHEN folded THEN c.ended_position ELSE 0 END),
   last(collect(CASE WHEN stands THEN [c.observed_at, c.position, c.ordinal] END)),
-  min(CASE WHEN c.functional THEN 1 ELSE 0 END) = 1,
-  min(CASE WHEN NOT c.asserts OR (c.start_kind = 0 AND c.end_kind IN [0, 1]) THEN 1 ELSE 0 END) = 1
+  min(CASE WHEN c.functional OR NOT folded THEN 1 ELSE 0 END) = 1,
+  min(CASE WHEN NOT folded OR NOT c.asserts OR (c.start_kind = 0 AND c.end_kind IN [0, 1]) THEN 1 ELSE 0 END) = 1
 
 // name: slots_of
 CALL () {
@@ -629,7 +656,7 @@ CALL () {
 }
 WITH s WHERE s.made_at <= $position
 RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
-  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
 ORDER BY s.predicate, s.language
 
 // name: slots_after
@@ -639,7 +666,7 @@ WHERE s.scope = $scope AND s.subject_position >= $after[0] AND s.made_at <= $pos
     AND (s.predicate > $after[2] OR (s.predicate = $after[2] AND s.language > $after[3]))))
 WITH s ORDER BY s.scope, s.subject_position, s.subject_ordinal, s.predicate, s.language LIMIT $limit
 RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
-  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
 
 // name: slots_of_predicate_after
 MATCH (s:Slot) USING INDEX SEEK s:Slot(scope, predicate, subject_position)
@@ -648,7 +675,7 @@ WHERE s.scope = $scope AND s.predicate = $predicate AND s.subject_position >= $a
     AND (s.predicate > $after[2] OR (s.predicate = $after[2] AND s.language > $after[3]))))
 WITH s ORDER BY s.scope, s.predicate, s.subject_position, s.subject_ordinal, s.language LIMIT $limit
 RETURN s.slot, s.subject_position, s.subject_ordinal, s.predicate, s.language,
-  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
 
 // name: events_after
 MATCH (a:Activity) WHERE a.tenant = $tenant AND a.position > $after AND a.position <= $position
@@ -747,6 +774,7 @@ RETURN start, end, versions, extents
 // name: entries
 MATCH (c:Claim) USING INDEX SEEK c:Claim(slot, position)
 WHERE c.slot = $slot AND c.position > 0 AND c.ended_position = 4611686018427387904
+  AND c.folded_position < 4611686018427387904
 RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
 ORDER BY c.observed_at, c.position, c.ordinal
@@ -762,10 +790,12 @@ RETURN said, u.recorded_from, u.sources, u.occurrences, u.doubt
 // name: voice_of_root
 CALL () {
   MATCH (c:Claim) WHERE c.voice = $voice AND c.asserts AND c.ended_position = 4611686018427387904
+    AND c.folded_position < 4611686018427387904
   RETURN max(c.confidence) AS heard
 }
 CALL () {
   MATCH (c:Claim) WHERE c.cited = $cited AND c.asserts AND c.ended_position = 4611686018427387904
+    AND c.folded_position < 4611686018427387904 AND NOT c.echo
   WITH c LIMIT 1
   RETURN count(c) > 0 AS cited
 }
@@ -777,8 +807,21 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at,
-  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+    t.successor_position, t.successor_ordinal]]
+ORDER BY c.position, c.ordinal
+
+// name: heard
+MATCH (c:Claim) USING INDEX SEEK c:Claim(slot, position)
+WHERE c.slot = $slot AND c.position > 0 AND c.value_key = $value AND c.asserts
+RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
+  c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
+  c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+    t.successor_position, t.successor_ordinal]]
 ORDER BY c.position, c.ordinal
 
 // name: episode
@@ -816,6 +859,12 @@ CALL () {
   UNWIND $subjects AS subject MATCH (s:Slot) WHERE s.subject = subject RETURN s
 }
 RETURN s.slot
+
+// name: erase_transitions
+UNWIND $slots AS slot
+MATCH (c:Claim)<-[:CHANGED]-(t:Transition) USING INDEX SEEK c:Claim(slot, position)
+WHERE c.slot = slot AND c.position > 0 AND ($value IS NULL OR c.value_key = $value)
+DETACH DELETE t
 
 // name: erase_claims
 UNWIND $slots AS slot
@@ -900,7 +949,7 @@ CALL () {
   ON CREATE SET s.scope = p[1], s.subject = p[2], s.pair = p[3], s.entity = p[4], s.subject_position = p[5],
     s.subject_ordinal = p[6], s.predicate = p[7], s.language = p[8], s.made_at = p[9]
   SET s.version = p[10], s.last_observed = p[11], s.last_position = p[12], s.last_ordinal = p[13],
-    s.functional = p[14], s.plain = p[15]
+    s.functional = p[14], s.plain = p[15], s.trust = p[16], s.rejected = p[17]
   RETURN count(s) AS slots
 }
 CALL (a) {
@@ -912,7 +961,8 @@ CALL (a) {
     value_text: p[19], value_qualifier: p[20], start_kind: p[21], start_lo: p[22], start_hi: p[23],
     end_kind: p[24], end_lo: p[25], end_hi: p[26], stated_from: p[27], stated_to: p[28], zone: p[29],
     semantics: p[30], observed_stated: p[31], source: p[32], episode: p[33], root: p[34], confidence: p[35],
-    schema_version: p[36], principal: p[37], recorded_at: p[38], ended_position: p[39]})
+    schema_version: p[36], principal: p[37], recorded_at: p[38], ended_position: p[39],
+    trust: p[40], echo: p[41], folded_position: p[42], held_in: p[43], held_state: p[44], held_by: p[45]})
   RETURN count(c) AS claims
 }
 CALL () {
@@ -928,12 +978,15 @@ CALL () {
   CREATE (c)-[:WAS_DERIVED_FROM]->(e)
   RETURN count(c) AS cited
 }
-CALL () {
+CALL (a) {
   UNWIND $parts[8] AS p
   MATCH (c:Claim {place: p[0]})
-  SET c.ended_position = p[1], c.ended_at = p[2], c.ended_state = p[3], c.ended_reason = p[4],
-    c.successor_position = p[5], c.successor_ordinal = p[6]
-  RETURN count(c) AS endings
+  CREATE (a)<-[:WAS_GENERATED_BY]-(t:Transition {
+    tenant: $tenant, claim_position: p[1], claim_ordinal: p[2], position: p[3], recorded_at: p[4], state: p[5],
+    rule: p[6], reason: p[7], actor: p[8], decided_on: p[9], successor_position: p[10], successor_ordinal: p[11]
+  })-[:CHANGED]->(c)
+  SET c.folded_position = coalesce(p[12], c.folded_position), c.ended_position = coalesce(p[13], c.ended_position)
+  RETURN count(t) AS transitions
 }
 CALL () {
   UNWIND $parts[9] AS place
@@ -990,7 +1043,7 @@ CALL () {
   RETURN count(u) AS support
 }
 RETURN scopes, entities, ends, episodes, slots, claims, payloads,
-  cited, endings, closed, hidden, facts, literals, shown, support
+  cited, transitions, closed, hidden, facts, literals, shown, support
 
 // name: put_successor
 UNWIND $rows AS p
@@ -1028,15 +1081,21 @@ RETURN e.episode, e.source, e.observed_at, e.root ORDER BY e.tenant, e.episode
 
 // name: ledger_claims
 MATCH (c:Claim) USING INDEX SEEK c:Claim(tenant, position)
-WHERE c.tenant = $tenant AND c.position <= $position AND c.ended_position <= $ended
+WHERE c.tenant = $tenant AND c.position <= $position
 RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at,
-  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
   c.namespace, c.purpose
 ORDER BY c.tenant, c.position, c.ordinal
+
+// name: ledger_transitions
+MATCH (t:Transition) USING INDEX SEEK t:Transition(tenant, claim_position)
+WHERE t.tenant = $tenant AND t.claim_position > 0 AND t.position <= $position
+RETURN t.claim_position, t.claim_ordinal, t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+  t.successor_position, t.successor_ordinal
+ORDER BY t.tenant, t.claim_position, t.claim_ordinal, t.position
 
 // name: ledger_versions
 MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(tenant, position)

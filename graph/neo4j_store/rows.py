@@ -4,7 +4,7 @@ from typing import Final
 
 from graph import decoding
 from graph.neo4j_store import keys
-from ontology.claims import Claim, Ending, Entity, Episode
+from ontology.claims import ENDED, Claim, Entity, Episode, Lifecycle, Transition
 from ontology.episodes import Quote, Verbatim
 from ontology.errors import Fault
 from ontology.events import Event, Payload, Shown, SlotHead
@@ -54,12 +54,16 @@ class Rows:
         last = head.last or (None, None, None)
         return [
             key, scope, *keys_of, self.place(slot.subject, ENTITY), *subject, position,
-            head.version, *last, head.functional, head.plain,
+            head.version, *last, head.functional, head.plain, int(head.trust), head.rejected,
         ]  # fmt: skip
 
-    def claim(self, claim: Claim) -> Row:
+    def claim(self, claim: Claim, held: Transition | None) -> Row:
+        """A claim, which is `held` where it is not folded at once."""
         entry, value, stated = claim.entry, claim.value, claim.stated
         scope, subject, slot = self._slot(claim.slot)
+        waiting: Row = [entry.position, None, None, None]
+        if held is not None:
+            waiting = [OPEN_END, scope[-1], held.state.value, held.rule]
         voice = cited = None
         if entry.value is not None and entry.asserts:
             said = keys.said_key(slot, entry.value)
@@ -74,19 +78,22 @@ class Rows:
             stated.valid_from, stated.valid_to, stated.zone,
             None if stated.semantics is None else stated.semantics.value,
             claim.observed_stated, claim.source, claim.episode, claim.root, float(claim.confidence),
-            claim.schema_version, claim.principal, claim.recorded_at, OPEN_END,
+            claim.schema_version, claim.principal, claim.recorded_at, OPEN_END, int(claim.trust), claim.echo,
+            *waiting,
         ]  # fmt: skip
 
     def quote(self, quote: Quote) -> Row:
         return [self.place(quote.claim, CLAIM), quote.turn, quote.start, quote.end, quote.text]
 
-    def ending(self, ending: Ending) -> Row:
+    def transition(self, of: Transition) -> Row:
+        """With the position from which its claim is folded, and that from which it is not, where they change."""
         successor: tuple[int | None, int | None] = (None, None)
-        if ending.successor is not None:
-            successor = self._located(ending.successor, CLAIM)
+        if of.successor is not None:
+            successor = self._located(of.successor, CLAIM)
         return [
-            self.place(ending.claim, CLAIM), ending.position, ending.recorded_at, ending.state.value, ending.reason,
-            *successor,
+            self.place(of.claim, CLAIM), *self._located(of.claim, CLAIM), of.position, of.recorded_at, of.state.value,
+            of.rule, of.reason, of.actor, of.decided_on, *successor,
+            of.position if of.state is Lifecycle.ACCEPTED else None, of.position if of.state in ENDED else None,
         ]  # fmt: skip
 
     def version(self, version: FactVersion) -> Row:

@@ -18,7 +18,7 @@ from graph.neo4j_store.snapshot import Run
 from graph.periods import valid_order
 from graph.ports import Answered, Head, Window
 from graph.ports import Transaction as TransactionPort
-from ontology.claims import Episode, Told
+from ontology.claims import Episode, Lifecycle, Told
 from ontology.entries import Entry
 from ontology.events import Commit, Payload, SlotHead
 from ontology.facts import Slot, Support
@@ -53,8 +53,8 @@ class Neo4jTransaction(Neo4jReader, Neo4jAccessTransaction):
             parameters = {"slots": asked[start : start + _SLOTS_AT_ONCE], "position": self._head.position}
             for row in self._run("slot_with_present", parameters | {"most": MOST + 1}):
                 slot = decoding.slot(self._ledger, self._scope, row[1:5])
-                heads[slot] = decoding.slot_head(slot, row[5:11])
-                self._present[slot] = self._read_ahead(slot, *row[11:14])
+                heads[slot] = decoding.slot_head(slot, row[5:13])
+                self._present[slot] = self._read_ahead(slot, *row[13:16])
         return heads
 
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
@@ -103,6 +103,12 @@ class Neo4jTransaction(Neo4jReader, Neo4jAccessTransaction):
             return []
         cited = keys.cited_key(keys.said_key(keys.slot_key(slot), value), episode)
         return self._tell(self._run("claims_of_episode_for", {"cited": cited}))
+
+    def heard(self, slot: Slot, value: ValueKey) -> list[Told]:
+        if not self._is_here(slot):
+            return []
+        found = self._tell(self._run("heard", {"slot": keys.slot_key(slot), "value": value.hex()}))
+        return [told for told in found if told.state not in (Lifecycle.WITHDRAWN, Lifecycle.FORGOTTEN)]
 
     def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]:
         rows = self._run("episode", {"tenant": self._scope.tenant, "episodes": list(ids)}) if ids else []

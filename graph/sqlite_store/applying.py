@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT
-from ontology.claims import Claim, Ending, Entity, Episode
+from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Transition
 from ontology.episodes import Quote, Verbatim
 from ontology.errors import Fault
 from ontology.events import Commit, Erasure, Event, Payload, Restated, Shown, SlotHead
@@ -18,8 +18,11 @@ from ontology.schema_document import schema_document
 
 Item = TypeVar("Item")
 
+_ERASE: Final = (
+    "erase_transitions", "erase_quotes", "erase_claims", "erase_versions", "erase_extents", "erase_support",
+)  # fmt: skip
 _OF_NOBODY: Final[tuple[None, None]] = (None, None)
-"""The subject columns of a payload that concerns no subject."""
+"""The columns of an id where there is none: of a payload that concerns no subject, of a claim without successor."""
 
 
 class Applying:
@@ -41,7 +44,7 @@ class Applying:
         self._put_slots(changes.position, changes.slots)
         put("put_claim", self._claim_row, changes.claims)
         put("put_quotes", self._quote_row, changes.quotes)
-        self._change("end_claim", [self._ending_row(ending) for ending in changes.endings])
+        self._transit(changes.transitions)
         now, tenant = changes.recorded_at, self._keys.tenant
         self._change("close_version", [(tenant, v.position, v.ordinal, now) for v in changes.closed])
         put("put_version", self._version_row, changes.opened)
@@ -62,7 +65,7 @@ class Applying:
             about = (self._keys.scope(erasure.scope), *self._keys.place(erasure.subject), low, high)
             slots = self._connection.all("slots_to_erase", about)
             rows = [(slot, erasure.value_key) for (slot,) in slots]
-            for query in ("erase_quotes", "erase_claims", "erase_versions", "erase_extents", "erase_support"):
+            for query in _ERASE:
                 self._connection.many(query, rows)
             if erasure.value_key is None:
                 self._connection.many("erase_slot", slots)
@@ -77,7 +80,8 @@ class Applying:
         moved: list[Row] = []
         for head in heads:
             slot = head.slot
-            row = (head.version, *(head.last or (None, None, None)), head.functional, head.plain)
+            last = head.last or (None, None, None)
+            row = (head.version, *last, head.functional, head.plain, head.trust, head.rejected)
             pk = self._keys.find_slot(slot, position)
             if pk is None:
                 place = (self._keys.scope(slot.scope), *self._keys.place(slot.subject))
@@ -86,6 +90,18 @@ class Applying:
                 moved.append((pk, *row))
         self._connection.many("put_slot", new)
         self._connection.many("move_slot", moved)
+
+    def _transit(self, transitions: Iterable[Transition]) -> None:
+        told: list[Row] = []
+        states: list[Row] = []
+        for each in transitions:
+            place = (self._keys.tenant, *self._keys.located(each.claim, CLAIM))
+            successor = _OF_NOBODY if each.successor is None else self._keys.located(each.successor, CLAIM)
+            why = (each.state, each.rule, each.reason, each.actor, each.decided_on)
+            told.append((*place, each.position, each.recorded_at, *why, *successor))
+            states.append((*place, each.state, each.state in FOLDED, each.rule if each.state in HELD else None))
+        self._change("put_transition", told)
+        self._change("change_claim", states)
 
     def _put_event(self, event: Event, payloads: Iterable[Payload]) -> None:
         restated = json.dumps([(position, subject, digest.hex()) for position, subject, digest in event.restated])
@@ -140,20 +156,12 @@ class Applying:
             stated.valid_from, stated.valid_to, stated.zone, stated.semantics, claim.observed_stated,
             self._keys.name(claim.source), self._keys.episode(claim.episode), self._keys.name(claim.root),
             claim.confidence, claim.schema_version, self._keys.name(claim.principal), claim.recorded_at,
+            claim.trust, claim.echo,
         )  # fmt: skip
 
     def _quote_row(self, quote: Quote) -> Row:
         place = self._keys.located(quote.claim, CLAIM)
         return (self._keys.tenant, *place, quote.turn, quote.start, quote.end, quote.text)
-
-    def _ending_row(self, ending: Ending) -> Row:
-        successor: tuple[int | None, int | None] = _OF_NOBODY
-        if ending.successor is not None:
-            successor = self._keys.located(ending.successor, CLAIM)
-        return (
-            self._keys.tenant, *self._keys.located(ending.claim, CLAIM), ending.state, ending.reason, ending.position,
-            ending.recorded_at, *successor,
-        )  # fmt: skip
 
     def _version_row(self, version: FactVersion) -> Row:
         value = version.value

@@ -1,12 +1,13 @@
 """What a snapshot answers about claims and slots."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Collection, Iterable, Sequence
 
 from graph import decoding
 from graph.ports import BEFORE_ALL, OrderKey
 from graph.sqlite_store.connection import Row
 from graph.sqlite_store.snapshot import Snapshot
-from ontology.claims import Source, Told
+from ontology.claims import Lifecycle, Source, Told
 from ontology.errors import Fault, NotFound, shown
 from ontology.events import SlotHead
 from ontology.facts import FactVersion, Slot
@@ -53,9 +54,21 @@ class ClaimReads(Snapshot):
     def claims_of_source(self, source: Source) -> list[Told]:
         return self._tell(self._connection.all("claims_of_source", (self._tenant_pk, source, self._scope_pk)))
 
+    def held(
+        self, states: Collection[Lifecycle], rule: str | None, *, limit: int, after: OrderKey | None
+    ) -> list[Told]:
+        first, *rest = sorted(states)
+        position, ordinal, _ = after or BEFORE_ALL
+        parameters = (self._scope_pk, position, ordinal, rule, first, rest[0] if rest else first, limit)
+        return self._tell(self._connection.all("held", parameters))
+
+    def held_counts(self) -> dict[tuple[Lifecycle, str], int]:
+        rows = self._connection.all("held_counts", (self._scope_pk,))
+        return {(Lifecycle(state), rule): count for state, rule, count in rows}
+
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
         rows = ((slot, self._slot_row(slot)) for slot in slots)
-        return {slot: decoding.slot_head(slot, row[5:11]) for slot, row in rows if row is not None}
+        return {slot: decoding.slot_head(slot, row[5:13]) for slot, row in rows if row is not None}
 
     def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]:
         about = self._about(subject, predicate)
@@ -71,7 +84,7 @@ class ClaimReads(Snapshot):
         return self._heads(self._connection.all("slots_of_predicate_after", (self._scope_pk, *last, limit, predicate)))
 
     def _heads(self, rows: Iterable[Row]) -> list[SlotHead]:
-        return [decoding.slot_head(decoding.slot(self._ledger, self._scope, row[1:5]), row[5:11]) for row in rows]
+        return [decoding.slot_head(decoding.slot(self._ledger, self._scope, row[1:5]), row[5:13]) for row in rows]
 
     def _tell(self, places: Iterable[Row]) -> list[Told]:
         """The claims behind rows of (position, ordinal)."""
@@ -82,4 +95,7 @@ class ClaimReads(Snapshot):
 
     def _told(self, place: Row) -> Told | None:
         row = self._connection.one("claim", (self._tenant_pk, *place, self._scope_pk))
-        return None if row is None else decoding.told(self._ledger, self._scope, row)
+        if row is None:
+            return None
+        *columns, transitions = row
+        return decoding.told(self._ledger, self._scope, (*columns, sorted(json.loads(transitions))))

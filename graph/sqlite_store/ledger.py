@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from graph.ledger import read_ledger
 from graph.sqlite_store.connection import Connection
 from ontology.ids import Ledger
-from ontology.instants import OPEN_END
 from ontology.scope import Tenant
 
 
@@ -18,8 +17,8 @@ def ledger_rows(connection: Connection, tenant: Tenant) -> Iterator[tuple[str, t
         "entity": each("ledger_entities", (pk,)),
         "episode": each("ledger_episodes", (pk,)),
         "kept": each("ledger_kept", (pk,)),
-        "claim": each("ledger_claims", (pk, OPEN_END)),
-        "ending": each("ledger_claims", (pk, OPEN_END - 1)),
+        "claim": each("ledger_claims", (pk,)),
+        "transition": each("ledger_transitions", (pk,)),
         "quote": each("ledger_quotes", (pk,)),
         "version": each("ledger_versions", (pk,)),
         "support": each("ledger_support", (pk,)),

@@ -264,8 +264,9 @@ SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   s.subject_position, s.subject_ordinal, s.predicate, s.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, source.name, p.episode, root.name, c.confidence,
-  c.schema_version, principal.name, c.recorded_at,
-  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal
+  c.schema_version, principal.name, c.recorded_at, c.trust, c.echo,
+  (SELECT json_group_array(json_array(t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+    t.successor_position, t.successor_ordinal)) FROM transitions t WHERE t.claim_pk = c.pk)
 FROM claims c
 JOIN slots s ON s.pk = c.slot_pk
 JOIN names source ON source.pk = c.source_pk
@@ -280,7 +281,7 @@ FROM episodes p
 JOIN claims c INDEXED BY claims_by_episode ON c.episode_pk = p.pk
 JOIN slots s ON s.pk = c.slot_pk
 WHERE p.tenant_pk = ?1 AND p.episode = ?2 AND s.scope_pk = ?3
-  AND c.asserts = 1 AND c.ended_position = 4611686018427387904
+  AND c.asserts = 1 AND c.state NOT IN ('rejected', 'withdrawn', 'forgotten')
 ORDER BY c.position, c.ordinal
 
 -- name: claims_of_source
@@ -289,32 +290,43 @@ FROM names n
 JOIN claims c INDEXED BY claims_by_source ON c.source_pk = n.pk
 JOIN slots s ON s.pk = c.slot_pk
 WHERE n.tenant_pk = ?1 AND n.name = ?2 AND s.scope_pk = ?3
-  AND c.asserts = 1 AND c.ended_position = 4611686018427387904
+  AND c.asserts = 1 AND c.state NOT IN ('rejected', 'withdrawn', 'forgotten')
 ORDER BY c.position, c.ordinal
+
+-- name: held
+-- Claims that wait in scope ?1, of one rule or, where ?4 is NULL, of any; ?5 and ?6 are the states.
+SELECT c.position, c.ordinal FROM claims c INDEXED BY claims_held
+WHERE c.held_in = ?1 AND (c.position, c.ordinal) > (?2, ?3) AND c.held_by = coalesce(?4, c.held_by)
+  AND c.state IN (?5, ?6)
+ORDER BY c.position, c.ordinal LIMIT ?7
+
+-- name: held_counts
+SELECT c.state, c.held_by, count(*) FROM claims c INDEXED BY claims_held
+WHERE c.held_in = ?1 GROUP BY c.state, c.held_by
 
 -- name: slot
 SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,
-  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
 FROM slots s
 WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate = ?4 AND s.language = ?5
 
 -- name: slots_of
 SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,
-  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
 FROM slots s
 WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate >= ?4 AND s.predicate <= ?5
 ORDER BY s.predicate, s.language
 
 -- name: slots_after
 SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,
-  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
 FROM slots s
 WHERE s.scope_pk = ?1 AND (s.subject_position, s.subject_ordinal, s.predicate, s.language) > (?2, ?3, ?4, ?5)
 ORDER BY s.subject_position, s.subject_ordinal, s.predicate, s.language LIMIT ?6
 
 -- name: slots_of_predicate_after
 SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,
-  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
 FROM slots s INDEXED BY slots_by_predicate
 WHERE s.scope_pk = ?1 AND s.predicate = ?7
   AND (s.subject_position, s.subject_ordinal, s.predicate, s.language) > (?2, ?3, ?4, ?5)
@@ -394,7 +406,7 @@ WHERE e.slot_pk = ?2 AND e.value_key >= ?3 AND e.value_key <= ?4 AND e.recorded_
 SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
 FROM claims c INDEXED BY claims_by_slot
-WHERE c.slot_pk = ?1 AND c.ended_position = 4611686018427387904
+WHERE c.slot_pk = ?1 AND c.folded = 1
 ORDER BY c.observed_at, c.position, c.ordinal
 
 -- name: support_now
@@ -403,14 +415,21 @@ WHERE slot_pk = ?1 AND value_key = ?2 ORDER BY recorded_from DESC LIMIT 1
 
 -- name: voice_of_root
 SELECT max(c.confidence) FROM claims c INDEXED BY claims_voices
-WHERE c.slot_pk = ?1 AND c.value_key = ?2 AND c.asserts = 1 AND c.ended_position = 4611686018427387904
+WHERE c.slot_pk = ?1 AND c.value_key = ?2 AND c.asserts = 1 AND c.folded = 1
   AND c.root_pk = (SELECT pk FROM names WHERE tenant_pk = ?3 AND name = ?4)
 
 -- name: claims_of_episode_for
+-- Those that are folded and no echoes; where ?6 is true, those that are held and echoes too.
 SELECT c.position, c.ordinal FROM claims c INDEXED BY claims_by_episode
 WHERE c.episode_pk = (SELECT pk FROM episodes WHERE tenant_pk = ?1 AND episode = ?2)
-  AND c.slot_pk = ?3 AND c.value_key = ?4 AND c.asserts = 1 AND c.ended_position = 4611686018427387904
+  AND c.slot_pk = ?3 AND c.value_key = ?4 AND c.asserts = 1 AND c.state NOT IN ('rejected', 'withdrawn', 'forgotten')
+  AND (?6 OR (c.folded = 1 AND c.echo = 0))
 ORDER BY c.position, c.ordinal LIMIT ?5
+
+-- name: heard
+SELECT c.position, c.ordinal FROM claims c INDEXED BY claims_voices
+WHERE c.slot_pk = ?1 AND c.value_key = ?2 AND c.asserts = 1 AND c.state NOT IN ('withdrawn', 'forgotten')
+ORDER BY c.position, c.ordinal
 
 -- name: episode
 SELECT p.episode, source.name, p.observed_at, root.name
@@ -448,6 +467,10 @@ INSERT INTO schemas (tenant_pk, position, version, document) VALUES (?1, ?2, ?3,
 SELECT pk FROM slots
 WHERE scope_pk = ?1 AND subject_position = ?2 AND subject_ordinal = ?3 AND predicate >= ?4 AND predicate <= ?5
 
+-- name: erase_transitions
+DELETE FROM transitions
+WHERE claim_pk IN (SELECT pk FROM claims WHERE slot_pk = ?1 AND (?2 IS NULL OR value_key = ?2))
+
 -- name: erase_claims
 DELETE FROM claims WHERE slot_pk = ?1 AND (?2 IS NULL OR value_key = ?2)
 
@@ -483,23 +506,30 @@ SELECT coalesce(max(pk), 0) FROM slots
 
 -- name: put_slot
 INSERT INTO slots (pk, scope_pk, subject_position, subject_ordinal, predicate, language,
-  version, last_observed, last_position, last_ordinal, functional, plain)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  version, last_observed, last_position, last_ordinal, functional, plain, trust, rejected)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: move_slot
-UPDATE slots SET version = ?2, last_observed = ?3, last_position = ?4, last_ordinal = ?5, functional = ?6, plain = ?7
+UPDATE slots SET version = ?2, last_observed = ?3, last_position = ?4, last_ordinal = ?5, functional = ?6, plain = ?7,
+  trust = ?8, rejected = ?9
 WHERE pk = ?1
 
 -- name: put_claim
 INSERT INTO claims (tenant_pk, position, ordinal, observed_at, asserts, value_key, functional,
   start_kind, start_lo, start_hi, end_kind, end_lo, end_hi,
   slot_pk, value_type, value_text, value_qualifier, stated_from, stated_to, zone, semantics,
-  observed_stated, source_pk, episode_pk, root_pk, confidence, schema_version, principal_pk, recorded_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  observed_stated, source_pk, episode_pk, root_pk, confidence, schema_version, principal_pk, recorded_at,
+  trust, echo)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
--- name: end_claim
-UPDATE claims SET ended_state = ?4, ended_reason = ?5, ended_position = ?6, ended_at = ?7,
-  successor_position = ?8, successor_ordinal = ?9
+-- name: put_transition
+INSERT INTO transitions (claim_pk, position, recorded_at, state, rule, reason, actor, decided_on,
+  successor_position, successor_ordinal)
+SELECT pk, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 FROM claims WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
+
+-- name: change_claim
+UPDATE claims SET state = ?4, folded = ?5, held_by = ?6,
+  held_in = CASE WHEN ?6 IS NULL THEN NULL ELSE (SELECT s.scope_pk FROM slots s WHERE s.pk = slot_pk) END
 WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 
 -- name: close_version
@@ -559,8 +589,7 @@ SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   s.subject_position, s.subject_ordinal, s.predicate, s.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, source.name, p.episode, root.name, c.confidence,
-  c.schema_version, principal.name, c.recorded_at,
-  c.ended_position, c.ended_at, c.ended_state, c.ended_reason, c.successor_position, c.successor_ordinal,
+  c.schema_version, principal.name, c.recorded_at, c.trust, c.echo,
   o.namespace, o.purpose
 FROM claims c
 JOIN slots s ON s.pk = c.slot_pk
@@ -569,7 +598,13 @@ JOIN names source ON source.pk = c.source_pk
 JOIN names root ON root.pk = c.root_pk
 JOIN names principal ON principal.pk = c.principal_pk
 LEFT JOIN episodes p ON p.pk = c.episode_pk
-WHERE c.tenant_pk = ?1 AND c.ended_position <= ?2 ORDER BY c.position, c.ordinal
+WHERE c.tenant_pk = ?1 ORDER BY c.position, c.ordinal
+
+-- name: ledger_transitions
+SELECT c.position, c.ordinal, t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+  t.successor_position, t.successor_ordinal
+FROM claims c CROSS JOIN transitions t ON t.claim_pk = c.pk
+WHERE c.tenant_pk = ?1 ORDER BY c.position, c.ordinal, t.position
 
 -- name: ledger_versions
 SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,

@@ -75,12 +75,16 @@ class SqliteTransaction(SqliteReader, SqliteAccessTransaction):
         if row is None:
             return None, False
         heard = self._connection.one("voice_of_root", (row[0], value, self._tenant_pk, root))
-        cited = episode is not None and bool(self._of_episode(row, value, episode, 1))
+        cited = episode is not None and bool(self._of_episode(row, value, episode, 1, every=False))
         return None if heard is None else heard[0], cited
 
     def repeated(self, slot: Slot, value: ValueKey, episode: EpisodeId) -> list[Told]:
         row = self._slot_row(slot)
-        return [] if row is None else self._tell(self._of_episode(row, value, episode, _ALL))
+        return [] if row is None else self._tell(self._of_episode(row, value, episode, _ALL, every=True))
+
+    def heard(self, slot: Slot, value: ValueKey) -> list[Told]:
+        row = self._slot_row(slot)
+        return [] if row is None else self._tell(self._connection.all("heard", (row[0], value)))
 
     def episodes(self, ids: Sequence[EpisodeId]) -> dict[EpisodeId, Episode]:
         rows = (self._connection.one("episode", (self._tenant_pk, id)) for id in ids)
@@ -146,8 +150,9 @@ class SqliteTransaction(SqliteReader, SqliteAccessTransaction):
             for extent in self._connection.all("extents_of_version", (self._tenant_pk, slot_pk, row[5], row[7], row[8]))
         ]
 
-    def _of_episode(self, row: Row, value: ValueKey, episode: EpisodeId, limit: int) -> list[Row]:
-        return self._connection.all("claims_of_episode_for", (self._tenant_pk, episode, row[0], value, limit))
+    def _of_episode(self, row: Row, value: ValueKey, episode: EpisodeId, limit: int, *, every: bool) -> list[Row]:
+        parameters = (self._tenant_pk, episode, row[0], value, limit, every)
+        return self._connection.all("claims_of_episode_for", parameters)
 
 
 _conforms: type[TransactionPort] = SqliteTransaction

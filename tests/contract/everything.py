@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from graph.ports import Order, OrderKey, Page, Reader, Transaction
-from ontology.claims import Source, Told
+from ontology.claims import HELD, Lifecycle, Source, Told
 from ontology.entries import Entry
 from ontology.facts import AsOf, Fact, FactVersion, Slot
 from ontology.ids import EntityId, EpisodeId
@@ -61,6 +61,7 @@ def locked(tx: Transaction, values: Sequence[ValueKey]) -> Iterator[tuple[Any, .
         episodes: list[EpisodeId | None] = [None, *sorted({t.claim.episode for t in told if t.claim.episode})]
         yield slot, "episodes", plain(tx.episodes([e for e in episodes if e is not None]))
         for value in values:
+            yield slot, value, "heard", plain(tx.heard(slot, value))
             yield slot, value, "voices", [tx.voice(slot, value, root, e) for root in roots for e in episodes]
             yield slot, value, "repeated", [_ids(tx.repeated(slot, value, e)) for e in episodes if e is not None]
     for subject in {head.slot.subject for head in tx.slots(None, limit=1000, after=None)}:
@@ -162,9 +163,22 @@ def _told(
         yield "episode", episode, _ids(reader.claims_of_episode(episode))
     for source in sorted({t.claim.source for t in told}):
         yield "source", source, _ids(reader.claims_of_source(Source(source)))
+    yield from _waiting(reader, page)
     yield "schema", plain(reader.schema())
     yield "events", plain(reader.events(after=0, limit=1000)), plain(reader.events(after=2, limit=2))
     yield "head", plain(reader.head)
+
+
+def _waiting(reader: Reader, page: int) -> Iterator[tuple[Any, ...]]:
+    yield "held counts", sorted(reader.held_counts().items())
+    for states in (HELD, {Lifecycle.QUARANTINED}, {Lifecycle.STAGED}):
+        for rule in (None, "untrusted", "sensitive"):
+            found: list[Told] = []
+            after: OrderKey | None = None
+            while rows := reader.held(states, rule, limit=page, after=after):
+                found += rows
+                after = (rows[-1].claim.entry.position, rows[-1].claim.entry.ordinal, 0)
+            yield "held", sorted(states), rule, plain(found)
 
 
 def pages(read: Callable[..., list[Fact]], size: int, order: Order = Order.VALID) -> list[Fact]:

@@ -6,8 +6,10 @@ from random import Random
 
 import pytest
 
-from consolidation.items import ABSENT, Item
+from consolidation.items import ABSENT, Item, Promote, Reject
+from consolidation.verify import refold
 from graph.ports import MemoryStore, Transaction
+from ontology.claims import HELD
 from ontology.errors import VigenciaError
 from ontology.instants import Instant
 from ontology.intervals import Interval
@@ -54,12 +56,15 @@ def draw(rng: Random) -> Item:
     match rng.random():
         case p if p < 0.7:
             cited = {"episode": rng.choice([None, None, "e1", "e2"]), "source": rng.choice([None, "hr", "mail"])}
+            if rng.random() < 0.2:
+                cited["trust"] = rng.choice(["untrusted", "untrusted", "inferred"])
             if rng.random() < 0.3:
                 cited["observed_at"] = rng.choice(["2025-01-01", "2025-06-01"])
             return claim(subject, predicate, value, **said, **cited, confidence=rng.choice([None, 0.5, 0.9]))
         case p if p < 0.8:
             said = {name: text for name, text in said.items() if text not in ("unknown", "infinity", "-infinity")}
-            return retract(subject, predicate, rng.choice([ABSENT, value]), **said)
+            trust = rng.choice([None, None, None, "untrusted"])
+            return retract(subject, predicate, rng.choice([ABSENT, value]), **said, trust=trust)
         case p if p < 0.87:
             return correct(subject, predicate, value, rng.choice(["2020-02-01", "2021-06-01"]), rng.choice(VALUES))
         case p if p < 0.93:
@@ -79,13 +84,24 @@ def told(rng: Random, worlds: Sequence[World]) -> None:
                 world.declare(name, cardinality=cardinality)
         items = [draw(rng) for _ in range(rng.choice([1, 1, 1, 3]))]
         scope = rng.choice(SCOPES)
-        receipts = [_written(world, items, scope) for world in worlds]
+        receipts = [_written(world, items, scope, "tester") for world in worlds]
         assert all(receipt == receipts[0] for receipt in receipts)
+        waiting = _waiting(worlds[0], scope)
+        if waiting and rng.random() < 0.5:
+            chosen = rng.choice(waiting)
+            decision: Item = Reject(claim=chosen) if rng.random() < 0.3 else Promote(claim=chosen)
+            receipts = [_written(world, [decision], scope, "reviewer") for world in worlds]
+            assert all(receipt == receipts[0] for receipt in receipts)
 
 
-def _written(world: World, items: Sequence[Item], scope: Scope) -> object:
+def _waiting(world: World, scope: Scope) -> list[str]:
+    with world.store.read(scope) as reader:
+        return [told.claim.id for told in reader.held(HELD, None, limit=100, after=None)]
+
+
+def _written(world: World, items: Sequence[Item], scope: Scope, by: str) -> object:
     try:
-        return world.write(*items, scope=scope)
+        return world.write(*items, scope=scope, by=by)
     except VigenciaError as exc:
         return type(exc).__name__, str(exc)
 
@@ -105,6 +121,7 @@ def test_a_store_answers_everything_as_the_naive_one_does(name: str, seed: int, 
     assert ours.store.tenants() == model.store.tenants()
     assert ours.store.scopes(SCOPE.tenant) == model.store.scopes(SCOPE.tenant)
     assert list(ours.store.ledger(SCOPE.tenant)) == list(model.store.ledger(SCOPE.tenant))
+    assert refold(model.store, SCOPE.tenant) == []
     for scope in dict.fromkeys(SCOPES):
         with ours.store.read(scope) as found, model.store.read(scope) as wanted:
             for got, expected in zip(

@@ -440,6 +440,6 @@ def _emptied(body: bytes) -> bytes:
 def _nothing(position: int, now: Instant) -> ChangeSet:
     return ChangeSet(
         position=position, recorded_at=now, kind=Kind.ERASE, principal="me", operations=(), schema=None, erasures=(),
-        entities=(), episodes=(), verbatims=(), claims=(), quotes=(), endings=(), closed=(), opened=(), hidden=(),
+        entities=(), episodes=(), verbatims=(), claims=(), quotes=(), transitions=(), closed=(), opened=(), hidden=(),
         shown=(), support=(), slots=(),
     )  # fmt: skip

@@ -900,7 +900,7 @@ def _entity_change(position: int, key: str, ledger: Ledger) -> ChangeSet:
     entity = Entity(id=EntityId(f"ent_{ledger}_{position}_0"), namespace=SCOPE.namespace, key=key)
     return ChangeSet(
         position=position, recorded_at=Instant(FAR + position), kind=Kind.WRITE, principal="me", operations=(),
-        schema=None, erasures=(), entities=(entity,), episodes=(), verbatims=(), claims=(), quotes=(), endings=(),
+        schema=None, erasures=(), entities=(entity,), episodes=(), verbatims=(), claims=(), quotes=(), transitions=(),
         closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
     )  # fmt: skip
 

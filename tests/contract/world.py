@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from consolidation.items import ABSENT, Assert, Erase, Item, Replace, Retract, Said, Withdraw
+from consolidation.policy import OWNER, Authority
 from consolidation.write import Writer
 from graph.ports import MemoryStore, Page
 from ontology.facts import AsOf, Fact, Slot
@@ -35,9 +36,12 @@ class World:
         self.writer.put_schema(scope, "tester", pack_from_document({"pack": "tests", "predicates": declared}))
         self.clock.advance(SECOND)
 
-    def write(self, *items: Item, scope: Scope = SCOPE, key: str | None = None) -> dict[str, Any]:
-        """One transaction; gives its receipt."""
-        receipt: dict[str, Any] = self.writer.write(scope, "tester", items, key=key).receipt
+    def write(
+        self, *items: Item, scope: Scope = SCOPE, key: str | None = None, by: str = "tester",
+        authority: Authority = OWNER,
+    ) -> dict[str, Any]:  # fmt: skip
+        """One transaction of a principal; gives its receipt."""
+        receipt: dict[str, Any] = self.writer.write(scope, by, items, key=key, authority=authority).receipt
         self.clock.advance(SECOND)
         return receipt
 

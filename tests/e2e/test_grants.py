@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import httpx2
@@ -30,10 +30,11 @@ WRITE: Final = {**SCOPE, "dry_run": True}
 MARKER: Final = "zqxmarker"
 KEY: Final = f"{MARKER}-key"
 
-Read, Written = frozenset({Grant.READ}), frozenset({Grant.WRITE})
+Read, Written, Reviewed = frozenset({Grant.READ}), frozenset({Grant.WRITE}), frozenset({Grant.REVIEW})
 NEEDED: Final[dict[str, frozenset[Grant]]] = {
     "write_claims": Written, "withdraw_source": Written, "record_episodes": Written, "retry_operation": Written,
     "withdraw_claim": Read | Written, "replace_fact": Read | Written, "retract_fact": Read | Written,
+    "list_held": Reviewed, "show_held": Reviewed, "promote_held": Reviewed, "reject_held": Reviewed,
     "put_ontology": frozenset({Grant.ADMIN}),
     "list_namespaces": frozenset(),  # any grant at all: what is listed is filtered
     "transfer_namespace": frozenset(),  # one of two: see its own test
@@ -45,6 +46,8 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "write_claims": {**WRITE, "items": [{"subject": KEY, "predicate": "note", "value": MARKER}]},
     "withdraw_claim": {**WRITE, "expected_version": 1},
     "withdraw_source": WRITE,
+    "promote_held": {**WRITE, "expected_version": 2},
+    "reject_held": {**WRITE, "expected_version": 2},
     "record_episodes": {**SCOPE, "episodes": [{"text": MARKER}]},
     "retry_operation": SCOPE,
     "replace_fact": {**WRITE, "expected_version": 1, "value": MARKER},
@@ -88,9 +91,11 @@ def world(services: Services) -> Iterator[World]:
     said = Said(valid_from="2026-01-01", source=MARKER)
     item = Assert(subject=KEY, predicate="note", value=MARKER, said=said)
     receipt: Any = services.writer.write(scope, "person", [item]).receipt["items"]
+    waits = replace(item, said=replace(said, trust="untrusted"))
+    held: Any = services.writer.write(scope, "person", [waits]).receipt["items"]
     ids = {
         "facts": receipt[0]["opened"][0], "claims": receipt[0]["claim"], "entities": receipt[0]["subject"]["id"],
-        "sources": MARKER, "namespaces": "notes", **_dead_letter(services, scope),
+        "sources": MARKER, "review": held[0]["claim"], "namespaces": "notes", **_dead_letter(services, scope),
     }  # fmt: skip
     services.writer.write(scope_of("other"), "person", [item])
     with TestClient(create_app(services), base_url="http://memory.example", client=("203.0.113.9", 5)) as client:
@@ -228,13 +233,13 @@ def test_the_conflicts_of_a_new_schema_are_shown_where_they_may_be_read(world: W
 def test_an_event_of_another_scope_is_a_skeleton_the_first_one_too(world: World) -> None:
     """The first commit of a tenant seeds its schema; that must not show who made it, nor what else it did."""
     headers = issued(world.services, "ann", "mine:read")
-    event, recorded = answer(world.client.get("/v1/events", params={"namespace": "mine"}, headers=headers))["items"]
+    event, _, recorded = answer(world.client.get("/v1/events", params={"namespace": "mine"}, headers=headers))["items"]
 
     assert (event["principal"], recorded["principal"], recorded["episodes"]) == (None, None, [])
     assert [event[name] for name in ("claims", "ended", "opened", "closed")] == [[], [], [], []]
     assert event["schema_version"] is not None
     whole = issued(world.services, "ann", "notes:read")
-    seen, recorded = answer(world.client.get("/v1/events", params=SCOPE, headers=whole))["items"]
+    seen, _, recorded = answer(world.client.get("/v1/events", params=SCOPE, headers=whole))["items"]
     assert (seen["principal"], recorded["principal"]) == ("person", "person")
     assert recorded["episodes"] == [world.ids["episodes"]]
 

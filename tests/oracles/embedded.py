@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
 
 from api.wire.bodies import ClaimsBody
 from api.wire.violations import validated
+from consolidation.items import Promote, Reject
+from consolidation.policy import OWNER
 from consolidation.write import Writer
 from graph import history
 from graph.expansion import Node, PathBudget, Step, paths
@@ -15,25 +17,28 @@ from graph.paging import OfSubject
 from graph.periods import Period, Statement
 from graph.ports import MemoryStore, Page, Reader
 from graph.state import resolve
-from ontology.claims import Lifecycle, Told
+from ontology.claims import HELD, Told, Trust
 from ontology.errors import VigenciaError
 from ontology.events import Kind
 from ontology.facts import AsOf, Fact, Support
 from ontology.fold import standing
 from ontology.ids import EntityId
-from ontology.instants import Instant, format_instant, parse_bound, parse_instant
+from ontology.instants import OPEN_END, Instant, format_instant, parse_bound, parse_instant
 from ontology.packs import load_core
 from ontology.schema_document import pack_from_document
 from ontology.scope import Scope, scope_of
 from ontology.values import Value, ValueType, entity_value, value_key
 from tests.conftest import FrozenClock, SeededRandomness
 from tests.oracles.cases import Item, Query
-from tests.oracles.memory import AFTER_ALL, Refusal, code_of, in_order
+from tests.oracles.memory import AFTER_ALL, Declared, Refusal, code_of, declared, in_order
 
 ALL: Final = Page(10_000)
 CEILING: Final = 10_000
 WALK: Final = PathBudget(edges=CEILING, paths=CEILING, milliseconds=60_000)
 PRINCIPAL: Final = "tester"
+REVIEWER: Final = "reviewer-1"
+IMPORTER: Final = replace(OWNER, trust_max=Trust.VERIFIED)
+"""As what the tenants of a server are told."""
 
 
 class Embedded:
@@ -70,10 +75,9 @@ class EmbeddedMemory:
         self.engine = engine
         self.scope = scope
 
-    def declare(self, predicates: Mapping[str, str], *, clock: Instant) -> None:
+    def declare(self, predicates: Mapping[str, Declared], *, clock: Instant) -> None:
         self.engine.clock.reading = clock
-        declared = {name: {"cardinality": cardinality} for name, cardinality in predicates.items()}
-        pack = pack_from_document({"pack": "tests", "predicates": declared})
+        pack = pack_from_document({"pack": "tests", "predicates": declared(predicates)})
         self.engine.writer.put_schema(self.scope, PRINCIPAL, pack)
 
     def write(
@@ -82,10 +86,33 @@ class EmbeddedMemory:
         self.engine.clock.reading = clock
         try:
             asked = [item.item() for item in validated(ClaimsBody, {"items": [*items]}, "the body").items]
-            written = self.engine.writer.write(self.scope, PRINCIPAL, asked, recorded_at=recorded_at, key=key)
+            written = self.engine.writer.write(
+                self.scope, PRINCIPAL, asked, recorded_at=recorded_at, key=key, authority=IMPORTER
+            )
         except VigenciaError as exc:
             raise Refusal(code_of(exc)) from exc
         return written.receipt
+
+    def decide(self, claim: str, *, promotes: bool, reason: str, clock: Instant) -> dict[str, Any]:
+        self.engine.clock.reading = clock
+        item = (Promote if promotes else Reject)(claim=claim, reason=reason)
+        try:
+            written = self.engine.writer.write(self.scope, REVIEWER, [item])
+        except VigenciaError as exc:
+            raise Refusal(code_of(exc)) from exc
+        receipt: Any = written.receipt
+        return dict(receipt["items"][0])
+
+    def waiting(self) -> list[dict[str, Any]]:
+        with self.engine.store.read(self.scope) as reader:
+            told = reader.held(HELD, None, limit=CEILING, after=None)
+        return [
+            {
+                "id": each.claim.id, "value": None if each.claim.value is None else each.claim.value.text,
+                "state": each.state.value, "rule": each.transitions[-1].rule, "reason": each.transitions[-1].reason,
+            }
+            for each in told
+        ]  # fmt: skip
 
     def ask(self, query: Query) -> Any:
         with self.engine.store.read(self.scope) as reader:
@@ -141,7 +168,7 @@ class _Question:
             case "confidence":
                 return self._support(subject).confidence
             case "sources":
-                told = [t for t in self._told(subject) if t.ending is None and t.claim.value == self._value]
+                told = [t for t in self._told(subject) if t.is_folded and t.claim.value == self._value]
                 return sorted({t.claim.source for t in told})
             case kind:
                 raise ValueError(f"nobody asks {kind!r}")
@@ -200,21 +227,20 @@ class _Question:
 
     def _evidence(self, subject: EntityId) -> int:
         """How many claims of a value stand, those that show nowhere included."""
-        folded = [told.claim for told in self._told(subject) if told.ending is None]
+        folded = [told.claim for told in self._told(subject) if told.is_folded]
         wanted = value_key(self._value)
         return sum(entry.value == wanted for entry in standing([claim.entry for claim in folded]))
 
     def _claims(self, subject: EntityId) -> list[dict[str, Any]]:
-        told = self._told(subject)
+        told = [each for each in self._told(subject) if each.folded_from < OPEN_END]
         values = {t.claim.id: None if t.claim.value is None else self._name(t.claim.value) for t in told}
         rows = []
         for each in told:
             end = each.ending
-            state = Lifecycle.ACCEPTED if end is None else end.state
             rows.append(
                 {
                     "value": values[each.claim.id],
-                    "state": state.value,
+                    "state": each.state.value,
                     "reason": None if end is None else end.reason,
                     "successor": None if end is None or end.successor is None else values[end.successor],
                 }

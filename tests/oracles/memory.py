@@ -11,6 +11,15 @@ AFTER_ALL: Final = parse_instant("9999-12-30")
 """What a clock reads when everything was said and questions are asked."""
 
 
+Declared = str | Mapping[str, Any]
+"""A cardinality, or what a pack says of a predicate."""
+
+
+def declared(predicates: Mapping[str, Declared]) -> dict[str, Any]:
+    """The predicates of a pack."""
+    return {name: {"cardinality": of} if isinstance(of, str) else dict(of) for name, of in predicates.items()}
+
+
 class Refusal(Exception):
     """The engine refused; the argument is the code of the rule."""
 
@@ -18,8 +27,19 @@ class Refusal(Exception):
 class Memory(Protocol):
     """One tenant."""
 
-    def declare(self, predicates: Mapping[str, str], *, clock: Instant) -> None:
-        """Say the cardinality of predicates; values of them may have any type."""
+    def declare(self, predicates: Mapping[str, Declared], *, clock: Instant) -> None:
+        """Say the cardinality of predicates, or more of them; values of them may have any type."""
+        ...
+
+    def decide(self, claim: str, *, promotes: bool, reason: str, clock: Instant) -> dict[str, Any]:
+        """Promote or reject a held claim, as another principal than the one that writes; the receipt of the item.
+
+        Raises `Refusal`.
+        """
+        ...
+
+    def waiting(self) -> list[dict[str, Any]]:
+        """Claims that wait, in order: id, value, state, rule and reason of each."""
         ...
 
     def write(

@@ -22,7 +22,7 @@ from ontology.instants import Instant, Semantics, format_instant, parse_instant
 from ontology.values import Value, ValueType, value_key
 from tests.conftest import FrozenClock, SeededRandomness
 from tests.oracles.cases import Item, Query
-from tests.oracles.memory import AFTER_ALL, Refusal, in_order
+from tests.oracles.memory import AFTER_ALL, Declared, Refusal, declared, in_order
 
 TENANTS: Final = 500
 START_SECONDS: Final = 20
@@ -87,10 +87,26 @@ class ServedMemory:
         self._client = client
         self._headers = {"Authorization": f"Bearer {key}"}
 
-    def declare(self, predicates: Mapping[str, str], *, clock: Instant) -> None:
+    def declare(self, predicates: Mapping[str, Declared], *, clock: Instant) -> None:
         self._server.clock.reading = clock
-        declared = {name: {"cardinality": cardinality} for name, cardinality in predicates.items()}
-        self._send("PUT", "/v1/ontology", {"pack": "tests", "predicates": declared})
+        self._send("PUT", "/v1/ontology", {"pack": "tests", "predicates": declared(predicates)})
+
+    def decide(self, claim: str, *, promotes: bool, reason: str, clock: Instant) -> dict[str, Any]:
+        self._server.clock.reading = clock
+        reviewer = {"Authorization": self._headers["Authorization"].replace("tenant", "reviewer")}
+        seen = self._client.get(f"/v1/review/{claim}", headers=reviewer)
+        self._read(seen)
+        act = "promote" if promotes else "reject"
+        match = reviewer | {"If-Match": seen.headers["ETag"]}
+        receipt: Any = self._send("POST", f"/v1/review/{claim}/{act}", {"reason": reason}, match)
+        return dict(receipt["items"][0])
+
+    def waiting(self) -> list[dict[str, Any]]:
+        return [
+            {"id": each["id"], "value": None if each["value"] is None else _name(each["value"])}
+            | {name: each[name] for name in ("state", "rule", "reason")}
+            for each in self._get("/v1/review", {"limit": str(PAGE)})["items"]
+        ]
 
     def write(
         self, items: Sequence[Item], *, clock: Instant, recorded_at: Instant | None = None, key: str | None = None
@@ -204,7 +220,11 @@ def _key(number: int) -> str:
 
 
 def _key_entry(number: int) -> str:
-    return f"- {{key: {_key(number)}, tenant: case-{number}, principal: tester, import: true}}\n"
+    reviewer = _key(number).replace("tenant", "reviewer")
+    return (
+        f"- {{key: {_key(number)}, tenant: case-{number}, principal: tester, import: true}}\n"
+        f"- {{key: {reviewer}, tenant: case-{number}, principal: reviewer-1}}\n"
+    )
 
 
 def _window(query: Query, *names: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from ontology.instants import Instant, parse_instant
 from tests.oracles.cases import Item
-from tests.oracles.memory import Memory
+from tests.oracles.memory import Declared, Memory
 
 DAWN = parse_instant("1900-01-01")
 """When the policy of a world was declared: before anything was told."""
@@ -34,7 +34,7 @@ class Row(NamedTuple):
 class World:
     """One memory with a policy: each predicate holds one value, many, or events."""
 
-    def __init__(self, memory: Memory, **policy: str) -> None:
+    def __init__(self, memory: Memory, **policy: Declared) -> None:
         self.memory = memory
         memory.declare(policy, clock=DAWN)
 

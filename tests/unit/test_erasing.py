@@ -299,7 +299,7 @@ def test_a_withdrawn_value_may_be_erased_and_said_again_at_once(world: World) ->
         (fact,) = reader.state([(entity.id, None)], as_of, certain=True, page=ALL)
     assert fact.version.valid_from == parse_instant("2021-01-01")
     assert (fact.support.occurrences, fact.support.sources) == (1, 1)
-    assert world.last().endings == ()
+    assert world.last().transitions == ()
 
 
 def test_an_erased_fact_cannot_be_spoken_of_by_its_id(world: World) -> None:

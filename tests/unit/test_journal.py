@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graph.journal import NO_DIGEST, commit, decode, restate, verify_chain, without
+from graph.journal_sections import Section
 from graph.ports import Head
-from ontology.claims import Claim, Ending, Entity, Episode, Lifecycle, Source
+from ontology.claims import Claim, Entity, Episode, Lifecycle, Source, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
 from ontology.errors import JSON, Fault
 from ontology.events import ChangeSet, Commit, Erasure, Event, Kind, Operation, Payload, Restated, Shown, SlotHead
@@ -54,7 +56,7 @@ def head_at(position: int, digest: bytes = NO_DIGEST) -> Head:
 def empty(position: int = 1, kind: Kind = Kind.WRITE) -> ChangeSet:
     return ChangeSet(
         position=position, recorded_at=NOW, kind=kind, principal="me", operations=(), schema=None, erasures=(),
-        entities=(), episodes=(), verbatims=(), claims=(), quotes=(), endings=(), closed=(), opened=(), hidden=(),
+        entities=(), episodes=(), verbatims=(), claims=(), quotes=(), transitions=(), closed=(), opened=(), hidden=(),
         shown=(), support=(), slots=(),
     )  # fmt: skip
 
@@ -101,7 +103,7 @@ def claims(draw: st.DrawFn) -> Claim:
         id=draw(claim_ids), slot=draw(slots), entry=entry, value=value, stated=draw(stateds),
         observed_stated=draw(st.booleans()), source=Source(draw(words)), episode=draw(st.none() | words.map(EpisodeId)),
         root=draw(words), confidence=draw(st.floats(0, 1)), schema_version=draw(positions), principal=draw(words),
-        recorded_at=draw(micros),
+        recorded_at=draw(micros), trust=draw(st.sampled_from(Trust)), echo=draw(st.booleans()),
     )  # fmt: skip
 
 
@@ -117,8 +119,8 @@ def versions(draw: st.DrawFn) -> FactVersion:
 
 shows = st.builds(Shown, claim=claim_ids, slot=slots, value_key=keys, valid_from=micros, valid_to=micros)
 endings = st.builds(
-    Ending, claim=claim_ids, state=st.sampled_from(Lifecycle), reason=words, position=positions, recorded_at=micros,
-    successor=st.none() | claim_ids,
+    Transition, claim=claim_ids, state=st.sampled_from(Lifecycle), rule=words, reason=words, actor=words,
+    position=positions, recorded_at=micros, decided_on=st.none() | positions, successor=st.none() | claim_ids,
 )  # fmt: skip
 
 
@@ -142,7 +144,8 @@ changesets = st.builds(
     entities=several(st.builds(Entity, id=subjects, namespace=words, key=st.none() | words)),
     episodes=several(st.builds(Episode, id=words, source=words, observed_at=st.none() | micros, root=words)),
     claims=several(claims()),
-    endings=several(endings),
+    quotes=st.just(()),  # each belongs to a claim of its change set; tests of episodes tell them
+    transitions=several(endings),
     closed=several(versions()),
     opened=several(versions()),
     hidden=several(shows),
@@ -156,7 +159,7 @@ changesets = st.builds(
     slots=several(
         st.builds(
             SlotHead, slot=slots, version=positions, last=st.none() | st.tuples(micros, positions, positions),
-            functional=st.booleans(), plain=st.booleans(),
+            functional=st.booleans(), plain=st.booleans(), trust=st.sampled_from(Trust), rejected=st.booleans(),
         )
     ),
 )  # fmt: skip
@@ -164,7 +167,7 @@ changesets = st.builds(
 
 @given(changes=changesets, owner=subjects)
 def test_decoding_gives_back_every_field(changes: ChangeSet, owner: EntityId) -> None:
-    owners = {ending.claim: owner for ending in changes.endings}
+    owners = {ending.claim: owner for ending in changes.transitions}
 
     made = commit(changes, head_at(changes.position - 1), salts=salting(), owners=owners)
 
@@ -176,7 +179,7 @@ def test_decoding_gives_back_every_field(changes: ChangeSet, owner: EntityId) ->
 @given(changes=changesets)
 @settings(max_examples=30)
 def test_equal_change_sets_and_salts_give_equal_bytes(changes: ChangeSet) -> None:
-    owners = {ending.claim: ANNA for ending in changes.endings}
+    owners = {ending.claim: ANNA for ending in changes.transitions}
     first = commit(changes, head_at(changes.position - 1), salts=salting(), owners=owners)
 
     twin = decode(first.event, first.payloads)
@@ -188,7 +191,7 @@ def test_equal_change_sets_and_salts_give_equal_bytes(changes: ChangeSet) -> Non
 @given(changes=changesets)
 @settings(max_examples=30)
 def test_a_destroyed_payload_takes_only_its_subject_along(changes: ChangeSet) -> None:
-    changes = dataclasses.replace(changes, endings=())
+    changes = dataclasses.replace(changes, transitions=())
     made = commit(changes, head_at(changes.position - 1), salts=salting())
 
     left = decode(made.event, [each for each in made.payloads if each.subject != ANNA])
@@ -213,17 +216,17 @@ def test_a_commit_that_does_not_follow_the_head_is_a_fault() -> None:
 
 
 def test_an_ending_without_a_subject_is_a_fault() -> None:
-    ending = Ending(
+    ending = Transition(
         claim=ClaimId("clm_abcdefgh_1_0"), state=Lifecycle.WITHDRAWN, reason="", position=2, recorded_at=NOW,
-        successor=None,
+        rule="withdraw", actor="me", decided_on=None, successor=None,
     )  # fmt: skip
-    changes = dataclasses.replace(empty(2), endings=(ending,))
+    changes = dataclasses.replace(empty(2), transitions=(ending,))
 
     with pytest.raises(Fault, match="clm_abcdefgh_1_0"):
         commit(changes, head_at(1), salts=salting())
 
     one_slot = dataclasses.replace(changes, slots=write(2, ANNA, "name", "A").slots)
-    assert decode(*unpack(commit(one_slot, head_at(1), salts=salting()))).endings == (ending,)
+    assert decode(*unpack(commit(one_slot, head_at(1), salts=salting()))).transitions == (ending,)
 
 
 def test_a_body_that_is_not_ours_is_a_fault() -> None:
@@ -263,7 +266,12 @@ def write(position: int, subject: EntityId, predicate: str, words: str, *more: s
             Support(slot=slot, value_key=key, recorded_from=NOW, sources=1, occurrences=1, doubt=0.5)
             for _, key, _ in said
         ),
-        slots=(SlotHead(slot=slot, version=Version(position), last=(NOW, position, 0), functional=False, plain=True),),
+        slots=(
+            SlotHead(
+                slot=slot, version=Version(position), last=(NOW, position, 0), functional=False, plain=True,
+                trust=Trust.OBSERVED, rejected=False,
+            ),
+        ),
     )  # fmt: skip
 
 
@@ -277,6 +285,7 @@ def claim_of(slot: Slot, position: int, ordinal: int, value: Value | None) -> Cl
         id=ClaimId(f"clm_abcdefgh_{position}_{ordinal}"), slot=slot, entry=entry, value=value,
         stated=Stated(valid_from=None, valid_to=None, zone=None, semantics=None), observed_stated=False,
         source=Source("me"), episode=None, root="me", confidence=0.5, schema_version=1, principal="me", recorded_at=NOW,
+        trust=Trust.OBSERVED, echo=False,
     )  # fmt: skip
 
 
@@ -333,14 +342,14 @@ def test_an_erased_value_leaves_the_rest_of_its_slot() -> None:
 
 
 def test_an_erased_predicate_takes_its_slots_endings_and_operations() -> None:
-    ending = Ending(
+    ending = Transition(
         claim=ClaimId("clm_abcdefgh_1_7"), state=Lifecycle.WITHDRAWN, reason="Secret", position=2, recorded_at=NOW,
-        successor=None,
+        rule="withdraw", actor="me", decided_on=None, successor=None,
     )  # fmt: skip
     other = dataclasses.replace(ending, claim=ClaimId("clm_abcdefgh_1_8"), reason="mistaken")
     changes = dataclasses.replace(
         joined(write(2, ANNA, "email", "a@b"), write(2, ANNA, "name", "Anna")),
-        endings=(ending, other),
+        transitions=(ending, other),
         operations=(
             Operation(op="withdraw", subject=ANNA, ordinal=1, detail={"claim": "clm_abcdefgh_1_7"}),
             Operation(op="withdraw", subject=ANNA, ordinal=2, detail={"claim": "clm_abcdefgh_1_8"}),
@@ -351,7 +360,7 @@ def test_an_erased_predicate_takes_its_slots_endings_and_operations() -> None:
 
     left, _ = erased(changes, Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=None), ending.claim)
 
-    assert left.endings == (other,)
+    assert left.transitions == (other,)
     assert [operation.ordinal for operation in left.operations] == [2, 3]
     assert [head.slot.predicate for head in left.slots] == ["name"]
     assert [claim.slot.predicate for claim in left.claims] == ["name"]
@@ -391,14 +400,15 @@ def test_an_untouched_payload_is_not_restated() -> None:
 def test_restating_finds_the_endings_of_what_it_erases_in_later_payloads() -> None:
     said = write(1, ANNA, "email", "a@b", "c@d")
     endings = tuple(
-        Ending(
-            claim=claim.id, state=Lifecycle.WITHDRAWN, reason=claim.id, position=2, recorded_at=NOW, successor=None
+        Transition(
+            claim=claim.id, state=Lifecycle.WITHDRAWN, reason=claim.id, position=2, recorded_at=NOW, successor=None,
+            rule="withdraw", actor="me", decided_on=None,
         )
         for claim in said.claims
     )  # fmt: skip
     payloads = [
         (changes.position, payload)
-        for changes in (said, dataclasses.replace(empty(2), endings=endings, slots=said.slots))
+        for changes in (said, dataclasses.replace(empty(2), transitions=endings, slots=said.slots))
         for payload in commit(changes, head_at(changes.position - 1), salts=salting()).payloads
     ]
     erasure = Erasure(scope=SCOPE, subject=ANNA, predicate="email", value_key=value_key(text("a@b")))
@@ -458,7 +468,7 @@ def test_a_correction_goes_with_the_value_that_it_replaced() -> None:
 
 @given(changes=changesets, pick=st.randoms(use_true_random=False))
 def test_erasing_is_taking_out_what_it_names(changes: ChangeSet, pick: Any) -> None:
-    changes = dataclasses.replace(changes, endings=(), operations=(), erasures=(), schema=None)
+    changes = dataclasses.replace(changes, transitions=(), operations=(), erasures=(), schema=None)
     values_there = [(v.slot.predicate, v.value_key) for v in (*changes.opened, *changes.closed)]
     values_there = values_there or [("name", ValueKey(bytes(16)))]
     predicate, key = pick.choice([*values_there, (values_there[0][0], None), (None, None)])
@@ -548,3 +558,26 @@ def test_open_ends_survive() -> None:
     made = commit(dataclasses.replace(empty(), shown=(shown,)), head_at(0), salts=salting())
 
     assert decode(*unpack(made)).shown == (shown,)
+
+
+def test_a_payload_of_the_first_format_is_read_with_what_was_true_of_all_then() -> None:
+    slot = Slot(scope=SCOPE, subject=ANNA, predicate="email", language="")
+    claim = claim_of(slot, 2, 0, text("anna@example.org"))
+    ending = Transition(
+        claim=claim.id, state=Lifecycle.WITHDRAWN, rule="withdraw", reason="wrong", actor="me", position=2,
+        recorded_at=NOW, decided_on=None, successor=None,
+    )  # fmt: skip
+    head = SlotHead(
+        slot=slot, version=Version(2), last=None, functional=False, plain=True, trust=Trust.OBSERVED, rejected=False
+    )  # fmt: skip
+    changes = dataclasses.replace(empty(2), claims=(claim,), transitions=(ending,), slots=(head,))
+    event, payloads = unpack(commit(changes, head_at(1), salts=salting()))
+    (payload,) = payloads
+    body = orjson.loads(payload.body)
+    body[0] = 1
+    for section, fields in ((Section.CLAIMS, 26), (Section.TRANSITIONS, 6), (Section.SLOTS, 5)):
+        body[3][section] = [row[:fields] for row in body[3][section]]
+    old = dataclasses.replace(payload, body=orjson.dumps(body))
+    assert plain(decode(event, [old])) == plain(changes)
+    with pytest.raises(Fault, match="cannot be read"):
+        decode(event, [dataclasses.replace(payload, body=orjson.dumps([99, *body[1:]]))])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graph.ledger import KINDS, LedgerItem, belief_hash, ledger_hash, ledger_order, ledger_row
 from graph.ports import MemoryStore
-from ontology.claims import Ending, Entity, Episode, Lifecycle, Source
+from ontology.claims import Entity, Episode, Lifecycle, Source, Transition
 from ontology.events import ChangeSet
 from ontology.facts import FactVersion, Slot, Support
 from ontology.ids import ClaimId, EntityId, EpisodeId, FactId
@@ -67,7 +67,7 @@ def items_of(changes: ChangeSet) -> list[tuple[str, LedgerItem]]:
         ("entity", [dataclasses.replace(each, id=EntityId(each.id)) for each in changes.entities]),
         ("episode", changes.episodes),
         ("claim", changes.claims),
-        ("ending", changes.endings),
+        ("transition", changes.transitions),
         ("version", changes.opened),
         ("support", changes.support),
     ]
@@ -125,12 +125,12 @@ def test_texts_that_run_together_are_framed_apart() -> None:
 def test_a_subject_has_a_hash_of_its_own_rows_alone() -> None:
     anna, anna_more = version(ANNA, text("x")), version(ANNA, text("y"), ordinal=2)
     ben = version(BEN, text("z"), ordinal=1)
-    ended = Ending(
+    ended = Transition(
         claim=ClaimId("clm_abcdefgh_1_0"), state=Lifecycle.WITHDRAWN, reason="", position=2, recorded_at=NOW,
-        successor=None,
+        rule="withdraw", actor="me", decided_on=None, successor=None,
     )  # fmt: skip
     before = store(entity(ANNA, "anna"), entity(BEN, "ben"), anna, ben)
-    about_ben = store(entity(ANNA, "anna"), entity(BEN, "benno"), anna, ben, ("ending", ended))
+    about_ben = store(entity(ANNA, "anna"), entity(BEN, "benno"), anna, ben, ("transition", ended))
     about_anna = store(entity(ANNA, "anna"), entity(BEN, "ben"), anna, ben, anna_more)
 
     assert ledger_hash(before, ACME, subject=ANNA) == ledger_hash(about_ben, ACME, subject=ANNA)

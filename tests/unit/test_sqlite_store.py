@@ -240,7 +240,10 @@ def test_no_query_reads_a_table_from_end_to_end(store: SqliteStore, query: str) 
             "extents_of_version",
             ["SEARCH e USING PRIMARY KEY (slot_pk=? AND value_key=? AND valid_from>? AND valid_from<?)"],
         ),
-        ("voice_of_root", ["SEARCH c USING INDEX claims_voices (slot_pk=? AND value_key=? AND root_pk=?)"]),
+        (
+            "voice_of_root",
+            ["SEARCH c USING INDEX claims_voices (slot_pk=? AND value_key=? AND folded=? AND root_pk=?)"],
+        ),
         (
             "claims_of_episode_for",
             ["SEARCH c USING INDEX claims_by_episode (episode_pk=? AND slot_pk=? AND value_key=?)"],

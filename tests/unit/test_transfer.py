@@ -189,7 +189,7 @@ def test_what_was_erased_comes_back_in_no_copy(fresh: Callable[[], MemoryStore],
     assert belief_hash(copy, SCOPE) == belief_hash(original, SCOPE)
     assert exported(copy) == lines
     with copy.read(SCOPE) as reader:
-        endings = [ending for event in reader.events(after=0, limit=100) for ending in decode(*event).endings]
+        endings = [ending for event in reader.events(after=0, limit=100) for ending in decode(*event).transitions]
     assert [ending.reason for ending in endings] == ["replaced"]
 
 

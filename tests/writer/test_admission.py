@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from consolidation.admission import Standing, namespaces, transfer
-from consolidation.items import Assert, Said
+from consolidation.items import Assert, Promote, Said
 from ontology.errors import Forbidden, Incorrect
 from ontology.scope import scope_of
 from tests.writer.conftest import Desk
@@ -85,12 +85,16 @@ def test_a_retry_gets_its_receipt_though_the_namespace_was_given_on(desk: Desk) 
     refused(desk, "ann", key="another")
 
 
-def test_a_proposal_is_refused_for_now_and_says_so(desk: Desk) -> None:
+def test_a_proposal_waits_for_the_owner(desk: Desk) -> None:
     assert "no owner" in refused(desk, "ben", PROPOSER).message
     desk.write(ITEM, principal="ann", standing=KEYED)
 
-    assert "not taken yet" in refused(desk, "ben", PROPOSER).message
+    proposed = desk.one(replace(ITEM, value="oslo"), principal="ben", standing=PROPOSER)
+    assert (proposed["state"], proposed["rule"]) == ("quarantined", "proposed")
+    assert desk.values("mira", "lives_in") == ["berlin"]
     assert owner(desk) == "ann"
+    desk.one(Promote(claim=proposed["claim"]), principal="ann", standing=KEYED)
+    assert desk.values("mira", "lives_in") == ["oslo"]
     refused(desk, "ann", PROPOSER)
 
 
