@@ -176,7 +176,9 @@ def test_a_held_claim_is_withdrawn_with_its_source_and_erased_with_its_slot(worl
         write(world, claim("mira", "lives_in", city, "2021-01-01", trust="untrusted", source=source))[0]["claim"]
         for city, source in (("Oslo", "page"), ("Riga", "other"))
     ]
+    counted = [kind for kind, _ in world.store.ledger(SCOPE.tenant)].count("support")
     (gone,) = write(world, withdraw(source="page"))
+    assert [kind for kind, _ in world.store.ledger(SCOPE.tenant)].count("support") == counted, "it never counted"
     assert gone["withdrawn"] == [ids[0]]
     assert told(world, ids[0]).state is Lifecycle.WITHDRAWN
     assert belief_hash(world.store, SCOPE) == belief
@@ -274,6 +276,16 @@ def test_a_guarded_value_is_not_unseated_by_what_is_trusted_less(world: World) -
     write(world, Promote(claim=later["claim"]), by="rita", authority=PERSON)
     assert world.state("acme", "account", "2022-01-01") == ["666"]
     check(world)
+
+
+def test_a_guarded_value_gives_way_to_what_is_trusted_as_much(world: World) -> None:
+    declare(world, account={"guarded": True, "cardinality": "functional"})
+    write(world, claim("acme", "account", "1", "2018-01-01", "2019-01-01", trust="verified"), authority=PERSON)
+    write(world, claim("acme", "account", "100", "2020-01-01"))
+    (later,) = write(world, claim("acme", "account", "200", "2021-01-01"))
+    assert later["result"] == "superseded"
+    (over,) = write(world, claim("acme", "account", "300", "2018-06-01", "2018-07-01"))
+    assert over["rule"] == "guarded"
 
 
 def test_a_drop_of_trust_elsewhere_is_flagged(world: World) -> None:
