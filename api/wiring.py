@@ -278,7 +278,7 @@ def _awaited(place: Place, wait_seconds: float, *, must_exist: bool) -> MemorySt
                 raise Unavailable(waited, remedy=exc.remedy, retry_after=exc.retry_after) from exc
             if exc.message != told:
                 told = exc.message
-                log.warning("waiting up to %.0f s for the store %s: %s", left, place.name, told)
+                log.warning("waiting up to %.0f s for the store %s: %s", left, place.name, exc)
             time.sleep(min(_RETRY_SECONDS, left))
 
 

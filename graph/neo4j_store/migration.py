@@ -4,6 +4,7 @@ Several processes may find a new database at once: whoever locks the node `Migra
 wait and find it done. Schema statements cannot share a transaction with that lock, so they run beside it.
 """
 
+import logging
 import time
 from collections.abc import Iterator
 from typing import Final
@@ -17,6 +18,9 @@ _PAUSE: Final = 0.1
 _SECONDS: Final = 120.0
 
 
+log = logging.getLogger("vigencia.graph.neo4j_store.migration")
+
+
 def migrate(database: Database) -> None:
     """Bring the database up to the newest version.
 
@@ -25,8 +29,11 @@ def migrate(database: Database) -> None:
     known = migrations()
     if version(database) == max(known):
         return
+    began = time.monotonic()
+    log.info("the database %r is there; making its constraints and indexes, which may take minutes", database.name)
     _with_patience(lambda: database.change(_LOCK, {}))
     _with_patience(lambda: _migrate(database, known))
+    log.info("the constraints and indexes are online after %.1f s", time.monotonic() - began)
 
 
 def version(database: Database) -> int:

@@ -108,14 +108,21 @@ def test_a_clock_that_is_apart_from_ours_is_told() -> None:
     assert "3600" in findings["server_clock"].finding
 
 
-def test_a_database_that_is_no_store_can_be_left_so(session: Session) -> None:
+def test_a_database_that_is_no_store_can_be_left_so(session: Session, caplog: pytest.LogCaptureFixture) -> None:
+    """And if it is made one, which may take minutes, the log says so before and after."""
+    caplog.set_level("INFO", logger="vigencia.graph.neo4j_store.migration")
     empty_store().close()
     forget_schema(session)
     with pytest.raises(NotFound):
         Neo4jStore(server().uri, make=False)
     assert session.run("SHOW CONSTRAINTS YIELD name RETURN name").values() == []
+    assert caplog.messages == []
     empty_store().close()
+    first, last = caplog.messages
+    assert "the database 'neo4j' is there; making its constraints and indexes" in first
+    assert "online after" in last
     Neo4jStore(server().uri, make=False).close()
+    assert len(caplog.messages) == 2
 
 
 def test_a_server_that_is_too_old_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
