@@ -7,6 +7,7 @@ default `vigencia` in the user's cache folder). `VIGENCIA_TEST_NEO4J_VERSION` ch
 `python -m tests.neo4j_server` prints the URI of a server and keeps it until its input ends or it is stopped.
 """
 
+import argparse
 import contextlib
 import os
 import re
@@ -305,6 +306,10 @@ def _free_port() -> int:
 
 def main() -> None:
     """Print the URI of a server and hold it."""
+    told = argparse.ArgumentParser(
+        prog="python -m tests.neo4j_server", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    told.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with server() as uri, contextlib.suppress(KeyboardInterrupt):
         print(uri, flush=True)

@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from itertools import chain
@@ -164,3 +165,10 @@ def test_nobody_asks_which_store_it_is() -> None:
     assert len(others) > 80
     assert [name for file in others for name in named_stores(file)] == []
     assert all(list(named_stores(file)) for file in KNOWS_STORES)
+
+
+def test_help_of_the_server_for_tests_starts_none() -> None:
+    command = [sys.executable, "-m", "tests.neo4j_server", "--help"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, "VIGENCIA_TEST_NEO4J_URI" in done.stdout, done.stderr) == (0, True, "")
+    assert "bolt://" not in done.stdout
