@@ -100,7 +100,7 @@ def list_(
         if as_json:
             out.document({"items": items})
             return
-        columns = ("prefix", "principal", "kind", "state", "grants", "expires_at", "created_at", "created_by")
+        columns = ("prefix", "principal", "kind", "state", "grants", "created_at", "expires_at", "created_by")
         out.table(columns, [[_cell(item[name]) for name in columns] for item in items], narrow=columns[5:])
 
 

@@ -68,6 +68,7 @@ def test_a_key_opens_what_it_is_granted_until_it_is_revoked(vigencia: CommandLin
         (key.split("_")[1], "ann", "active", ["default:read"])
     ]
     assert key.split("_")[2] not in vigencia("keys", "list", "--json").out
+    assert vigencia("keys", "list").rows[0][5] == listed[0]["created_at"], "before when it expires"
 
     assert vigencia("keys", "revoke", listed[0]["prefix"]).code == 0
     another = Server(vigencia)
