@@ -113,6 +113,7 @@ def test_a_database_that_is_no_store_can_be_left_so(session: Session, caplog: py
     caplog.set_level("INFO", logger="vigencia.graph.neo4j_store.migration")
     empty_store().close()
     forget_schema(session)
+    caplog.clear()
     with pytest.raises(NotFound):
         Neo4jStore(server().uri, make=False)
     assert session.run("SHOW CONSTRAINTS YIELD name RETURN name").values() == []
