@@ -9,7 +9,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import product
 from pathlib import Path
@@ -61,9 +61,9 @@ class Caller:
     permits: list[tuple[str, str, frozenset[Grant]]]
     headers: dict[str, str]
 
-    def may_read(self, namespace: str, purpose: str) -> bool:
+    def may(self, grant: Grant, namespace: str, purpose: str) -> bool:
         return any(
-            Grant.READ in grants and fnmatchcase(namespace, where) and fnmatchcase(purpose, why)
+            grant in grants and fnmatchcase(namespace, where) and fnmatchcase(purpose, why)
             for where, why, grants in self.permits
         )
 
@@ -101,6 +101,8 @@ class World:
             ("shared", "note", f"{mark} shared {again}"), ("shared", "knows", {"type": "entity", "key": mine}),
         ]  # fmt: skip
         items: list[Any] = [Assert(subject=s, predicate=p, value=v, said=said) for s, p, v in told]
+        held = replace(said, trust="untrusted")
+        items.append(Assert(subject=mine, predicate="note", value=f"{mark} held {again}", said=held))
         if again:
             right = f"{mark} Myra"
             items.append(
@@ -132,7 +134,7 @@ class World:
         route = choose.choice(ROUTES)
         scope = scope_of(caller.tenant, choose.choice(NAMESPACES), choose.choice(PURPOSES))
         for _ in range(choose.choice([0, 4])):  # half of them look for one in which the caller may read
-            if not caller.may_read(scope.namespace, scope.purpose):
+            if not caller.may(_needed(route), scope.namespace, scope.purpose):
                 scope = scope_of(caller.tenant, choose.choice(NAMESPACES), choose.choice(PURPOSES))
         path, query, body = self._request(route, scope)
         headers = dict(caller.headers)
@@ -206,7 +208,7 @@ class World:
         return sent[0]["status"], whole, answered
 
     def _judge(self, caller: Caller, route: Route, scope: Scope, request: str, status: int, answer: bytes) -> None:
-        allowed = caller.may_read(scope.namespace, scope.purpose)
+        allowed = caller.may(_needed(route), scope.namespace, scope.purpose)
         told = (caller.tenant, caller.permits, request, status, answer[:2000])
         assert status < 500, told
         if route.name not in TENANT_WIDE:
@@ -223,6 +225,10 @@ class World:
         assert not foreign, told
         self.seen[f"{status}"] += 1
         self.seen["with rows"] += bool(markers) and status == 200
+
+
+def _needed(route: Route) -> Grant:
+    return Grant.REVIEW if route.tag == "review" else Grant.READ
 
 
 def on_sqlite(folder: Path) -> Services:
