@@ -10,6 +10,8 @@ class GraphSizes:
 
     facts: tuple[int, ...]
     """Of the tenants that are read, each a multiple of the one before."""
+    crowd: int
+    """Facts of others beside which the smallest tenant is read again."""
     slot_versions: tuple[int, ...]
     """Of the slots that have many."""
     degree: int
@@ -46,7 +48,7 @@ FULL: Final = Sizes(
     facts=(10_000, 100_000, 1_000_000), slot_versions=100_000, runs=21, reads=400, requests=500, writes=20,
     episodes=10_000,
     graph=GraphSizes(
-        facts=(10_000, 100_000, 1_000_000), slot_versions=(10_000, 100_000), degree=100_000, written=10_000,
+        facts=(10_000, 100_000), crowd=1_000_000, slot_versions=(10_000, 100_000), degree=100_000, written=10_000,
         loaded=10_000, runs=9, reads=200, writes=20, walks=3,
     ),
 )  # fmt: skip
@@ -54,7 +56,7 @@ QUICK: Final = Sizes(
     facts=(2_000, 20_000), slot_versions=10_000, runs=7, reads=200, requests=300, writes=10,
     episodes=2_000,
     graph=GraphSizes(
-        facts=(10_000,), slot_versions=(10_000,), degree=10_000, written=2_000,
+        facts=(10_000,), crowd=0, slot_versions=(10_000,), degree=10_000, written=2_000,
         loaded=4_000, runs=5, reads=100, writes=10, walks=2,
     ),
 )  # fmt: skip
@@ -62,7 +64,7 @@ TINY: Final = Sizes(
     facts=(400, 800), slot_versions=300, runs=2, reads=10, requests=20, writes=3,
     episodes=120,
     graph=GraphSizes(
-        facts=(400, 800), slot_versions=(40, 80), degree=150, written=80,
+        facts=(400, 800), crowd=800, slot_versions=(40, 80), degree=150, written=80,
         loaded=80, runs=1, reads=5, writes=2, walks=1,
     ),
 )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Self
 
 from benchmarks import world
 from benchmarks.figures import Figure, plain
-from benchmarks.graph_server import expanding, loading, long_slot, reading, writing
+from benchmarks.graph_server import crowd, expanding, loading, long_slot, reading, writing
 from benchmarks.graph_server.place import Place, place
 from benchmarks.sizes import GraphSizes
 from benchmarks.timing import tell
@@ -48,6 +48,12 @@ class GraphParts:
             seconds = here.write_all(scopes[facts], world.items(0, facts, block), world.batch_items(block), "facts")
             yield plain(f"neo4j: loading a tenant of {facts:,} facts", facts / sum(seconds), "facts per s")
         yield from reading.measure(here, scopes, self._sizes)
+        if self._sizes.crowd:
+            tell(f"gathering a crowd of {self._sizes.crowd:,} facts")
+            crowd.gather(here, scopes[block], block, self._sizes.crowd)
+            yield from reading.measure(
+                here, {block: scopes[block]}, self._sizes, f" beside {self._sizes.crowd:,} others"
+            )
 
     def _there(self) -> Place:
         if self._place is None:

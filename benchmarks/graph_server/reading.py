@@ -96,8 +96,10 @@ class Questions:
         return ask
 
 
-def measure(place: Place, scopes: dict[int, Scope], sizes: GraphSizes) -> Iterator[Figure]:
-    """State and as-of at each size, and how they grow with it."""
+def measure(
+    place: Place, scopes: dict[int, Scope], sizes: GraphSizes, beside: str = ""
+) -> Iterator[Figure]:  # fmt: skip
+    """State and as-of at each size, and how they grow with it; `beside` says what else the database has."""
     asked = {facts: Questions(place, scope, facts, sizes.facts[0]) for facts, scope in scopes.items()}
     sides = {}
     for facts, questions in asked.items():
@@ -109,10 +111,10 @@ def measure(place: Place, scopes: dict[int, Scope], sizes: GraphSizes) -> Iterat
     for kind in ("state", "as-of"):
         for facts in scopes:
             for name in (f"bare {kind}", kind, f"{kind} with its snapshot"):
-                yield plain(f"neo4j: {name}, {facts:,} facts", seconds[f"{name} {facts}"] * 1e6, "us")
+                yield plain(f"neo4j: {name}, {facts:,} facts{beside}", seconds[f"{name} {facts}"] * 1e6, "us")
             for name in (kind, f"{kind} with its snapshot"):
                 ratio = seconds[f"{name} {facts}"] / seconds[f"bare {kind} {facts}"]
-                yield at_most(f"neo4j: {name}, {facts:,} facts, against bare", ratio, 1.3)
+                yield at_most(f"neo4j: {name}, {facts:,} facts{beside}, against bare", ratio, 1.3)
         first, last = min(scopes), max(scopes)
         if first != last:
             growth = seconds[f"{kind} {last}"] / seconds[f"{kind} {first}"]
