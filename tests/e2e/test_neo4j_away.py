@@ -132,7 +132,7 @@ def test_each_route_that_needs_the_store_is_asked(asking: Asking) -> None:
         (route.method, route.path.replace(":path", ""))
         for group in GROUPS
         for route in group.listed
-        if "store-unavailable" in route.problems
+        if "store-unavailable" in route.problems and route.tag != "review"  # an agent may not look at what is held
     }
     assert set(asking) == needing
 
