@@ -217,7 +217,7 @@ class Neo4jStore:
                 work.end()
                 if isinstance(exc, LockHeld):
                     self._held_at[tenant] = time.monotonic()
-                    raise _held(tenant, "of another server or command", time.monotonic() - began) from exc
+                    raise _held_elsewhere(tenant, time.monotonic() - began) from exc
                 raise
             if rows:
                 return work, head_of(rows[0])
@@ -261,11 +261,11 @@ class Neo4jStore:
         """
         lock, began = self._lock_of(tenant), time.monotonic()
         if not lock.acquire(timeout=self._busy_seconds):
-            raise _held(tenant, "of this server", time.monotonic() - began)
+            raise Busy(_held(tenant, "of this server", time.monotonic() - began))
         try:
             waited = time.monotonic() - began
             if waited > self._busy_seconds / 2 and self._held_at.get(tenant, began) > began:
-                raise _held(tenant, "of another server or command", waited)
+                raise _held_elsewhere(tenant, waited)
             yield
         finally:
             lock.release()
@@ -275,9 +275,12 @@ class Neo4jStore:
             return self._locks.setdefault(tenant, threading.Lock())
 
 
-def _held(tenant: Tenant, whose: str, seconds: float) -> Busy:
-    detail = f"another writer, {whose}, held the tenant {tenant!r} for {seconds:.1f} s; nothing was written"
-    return Busy(detail, retry_after=_HELD_RETRY_SECONDS)
+def _held(tenant: Tenant, whose: str, seconds: float) -> str:
+    return f"another writer, {whose}, held the tenant {tenant!r} for {seconds:.1f} s; nothing was written"
+
+
+def _held_elsewhere(tenant: Tenant, seconds: float) -> Busy:
+    return Busy(_held(tenant, "of another server or command", seconds), retry_after=_HELD_RETRY_SECONDS)
 
 
 class _Reading:
