@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final, NoReturn
 
-from ontology.errors import Incorrect, TooLarge, Unsupported, Violation, pointer, shown
+from ontology.canonical import incorrect
+from ontology.errors import TooLarge, Unsupported, Violation, pointer, shown
 
 DEPTH_MAX: Final = 80
 """Of a whole body: the 64 levels of a JSON value and what stands around it."""
@@ -44,12 +45,12 @@ def read_json(body: bytes) -> object:
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as exc:
-        raise _wrong("", "unreadable_json", f"the body is not UTF-8 at byte {exc.start}; send UTF-8") from None
+        raise incorrect("", "unreadable_json", f"the body is not UTF-8 at byte {exc.start}; send UTF-8") from None
     try:
         document: object = _DECODER.decode(text)
     except json.JSONDecodeError as exc:
         detail = f"the body is not JSON at line {exc.lineno}, column {exc.colno}: {exc.msg}"
-        raise _wrong("", "unreadable_json", detail) from None
+        raise incorrect("", "unreadable_json", detail) from None
     except RecursionError:
         raise _too_deep() from None
     if body.count(b"{") + body.count(b"[") > DEPTH_MAX:
@@ -78,7 +79,7 @@ def _check_surrogates(document: object) -> None:
     for at, text in _texts(document):
         if found := _SURROGATE.search(text):
             detail = f"the lone surrogate {found[0]!r} is not allowed in {shown(text)}; remove it"
-            raise _wrong(at.encode("utf-8", "backslashreplace").decode(), "lone_surrogate", detail)
+            raise incorrect(at.encode("utf-8", "backslashreplace").decode(), "lone_surrogate", detail)
 
 
 def _texts(document: object) -> Iterator[tuple[str, str]]:
@@ -100,28 +101,28 @@ def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
-        raise _wrong("", "duplicate_member", f"the member {shown(twice)} stands twice in one object; keep one")
+        raise incorrect("", "duplicate_member", f"the member {shown(twice)} stands twice in one object; keep one")
     return found
 
 
 def _integer(digits: str) -> int:
     if len(digits) > DIGITS_MAX:
-        raise _wrong("", "out_of_range", f"an integer of {len(digits)} digits; integers are signed 64-bit")
+        raise incorrect("", "out_of_range", f"an integer of {len(digits)} digits; integers are signed 64-bit")
     return int(digits)
 
 
 def _float(digits: str) -> float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
-        raise _wrong("", "out_of_range", f"the number {shown(digits)} is beyond a double; give it as a string")
+        raise incorrect("", "out_of_range", f"the number {shown(digits)} is beyond a double; give it as a string")
     if Decimal(digits) != Decimal(repr(number)):
         detail = f"the number {shown(digits)} is finer than a double; give it as a string to keep its digits"
-        raise _wrong("", "too_precise", detail)
+        raise incorrect("", "too_precise", detail)
     return number
 
 
 def _constant(name: str) -> NoReturn:
-    raise _wrong("", "unreadable_json", f"{name} is not JSON; leave the member out where there is no number")
+    raise incorrect("", "unreadable_json", f"{name} is not JSON; leave the member out where there is no number")
 
 
 _DECODER: Final = json.JSONDecoder(
@@ -137,7 +138,3 @@ def too_large(bytes_max: int) -> TooLarge:
 def _too_deep() -> TooLarge:
     detail = f"the body is nested deeper than {DEPTH_MAX} levels; flatten it"
     return TooLarge(detail, violations=(Violation(pointer="", code="too_large", detail=detail),))
-
-
-def _wrong(at: str, code: str, detail: str) -> Incorrect:
-    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))

@@ -12,6 +12,7 @@ import orjson
 
 from api.limits import read_json
 from consolidation.items import ABSENT, Assert, Erase, Item, Replace, Retract, RetractFact, Said, Withdraw
+from ontology.canonical import incorrect
 from ontology.errors import Incorrect, Refused, Violation, pointer, shown
 from ontology.facts import Version
 
@@ -58,7 +59,7 @@ def decode(line: bytes) -> Wire:
     if not isinstance(wire, dict) or line.count(b'":') != _members(wire) or _LONG_NUMBER.search(line):
         wire = read_json(line)
     if not isinstance(wire, dict):
-        raise _wrong("", "wrong_type", f"the line holds {shown(wire)}; give one object per line")
+        raise incorrect("", "wrong_type", f"the line holds {shown(wire)}; give one object per line")
     return wire
 
 
@@ -72,14 +73,14 @@ def item(wire: Wire) -> Item:
     op = wire.get("op", "assert")
     members = MEMBERS.get(op) if isinstance(op, str) else None
     if members is None:
-        raise _wrong("/op", "unknown_member", f"there is no operation {shown(op)}; give one of {', '.join(MEMBERS)}")
+        raise incorrect("/op", "unknown_member", f"there is no operation {shown(op)}; give one of {', '.join(MEMBERS)}")
     if not wire.keys() <= members:
         raise _unknown(op, next(name for name in wire if name not in members), members)
     for name in _TEXTS & wire.keys():
         if wire[name] is None:
             continue
         if type(wire[name]) is not str:
-            raise _wrong(pointer(name), "wrong_type", f"{name!r} is a string, got {shown(wire[name])}; quote it")
+            raise incorrect(pointer(name), "wrong_type", f"{name!r} is a string, got {shown(wire[name])}; quote it")
     return _MAKE[op](wire)
 
 
@@ -101,7 +102,7 @@ def _retract(wire: Wire) -> Item:
         for name in ("subject", "predicate", "value", "valid_from", "valid_to"):
             if name in wire:
                 detail = f"'fact' says all of it; leave {name!r} out, or leave 'fact' out"
-                raise _wrong(pointer(name), "too_many", detail)
+                raise incorrect(pointer(name), "too_many", detail)
         return RetractFact(fact=wire["fact"], said=_said(wire), expected_version=_version(wire))
     if "subject" not in wire:
         raise _missing("retract", "subject")
@@ -164,7 +165,7 @@ def _said(wire: Wire) -> Said:
     if confidence is not None:
         if isinstance(confidence, bool) or not isinstance(confidence, int | float):
             detail = f"'confidence' is a number from 0 to 1, got {shown(confidence)}; correct it"
-            raise _wrong("/confidence", "wrong_type", detail)
+            raise incorrect("/confidence", "wrong_type", detail)
         given["confidence"] = confidence if math.isfinite(confidence) else math.inf
     return Said(**given)
 
@@ -177,7 +178,7 @@ def _version(wire: Wire) -> Version | None:
         return Version(0)
     if type(given) is not int or not 0 <= given < 2**63:
         detail = f"'expected_version' is the number from a receipt, or 'none', got {shown(given)}"
-        raise _wrong("/expected_version", "wrong_type", detail)
+        raise incorrect("/expected_version", "wrong_type", detail)
     return Version(given)
 
 
@@ -189,7 +190,7 @@ def _needed(wire: Wire, name: str) -> str:
 
 
 def _missing(op: str, name: str) -> Incorrect:
-    return _wrong(pointer(name), "missing_field", f"an item with op {op!r} needs {name!r}; add it")
+    return incorrect(pointer(name), "missing_field", f"an item with op {op!r} needs {name!r}; add it")
 
 
 def _unknown(op: str, name: str, members: frozenset[str]) -> Incorrect:
@@ -198,8 +199,4 @@ def _unknown(op: str, name: str, members: frozenset[str]) -> Incorrect:
         violation = Violation(pointer="/recorded_at", code="recorded_at_not_settable", detail=detail)
         return Refused(detail, slug="recorded-at-not-settable", violations=(violation,))
     detail = f"an item with op {op!r} has no member {shown(name)}; it has {', '.join(sorted(members))}"
-    return _wrong(pointer(name), "unknown_field", detail)
-
-
-def _wrong(at: str, code: str, detail: str) -> Incorrect:
-    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))
+    return incorrect(pointer(name), "unknown_field", detail)

@@ -30,7 +30,8 @@ import yaml
 
 from api.load_items import MEMBERS, RECORDING, Wire, decode, item
 from consolidation.items import Item
-from ontology.errors import Incorrect, Violation, pointer, shown
+from ontology.canonical import incorrect
+from ontology.errors import Incorrect, pointer, shown
 from ontology.instants import Instant, parse_instant
 
 LINE_BYTES_MAX: Final = 8 * 1024 * 1024
@@ -82,22 +83,24 @@ def read_mapping(text: str) -> CsvMapping:
     try:
         document = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - makes strings, lists and dicts only
     except yaml.YAMLError as exc:
-        raise _wrong("", "unreadable_yaml", f"the mapping is no YAML: {exc}") from None
+        raise incorrect("", "unreadable_yaml", f"the mapping is no YAML: {exc}") from None
     if not isinstance(document, dict) or not document.keys() <= {"csv", "item"} or not document.get("item"):
-        raise _wrong("", "unknown_field", "a mapping has 'item' and, where needed, 'csv'; see the README")
+        raise incorrect("", "unknown_field", "a mapping has 'item' and, where needed, 'csv'; see the README")
     options, members = document.get("csv") or {}, document["item"]
     if not isinstance(options, dict) or not options.keys() <= {"delimiter", "columns", "absent"}:
-        raise _wrong("/csv", "unknown_field", "'csv' may have 'delimiter', 'columns' and 'absent'")
+        raise incorrect("/csv", "unknown_field", "'csv' may have 'delimiter', 'columns' and 'absent'")
     if not isinstance(members, dict):
-        raise _wrong("/item", "wrong_type", "'item' is a mapping from members of an item to templates")
+        raise incorrect("/item", "wrong_type", "'item' is a mapping from members of an item to templates")
     for name, template in members.items():
         if name not in _COLUMNS:
-            raise _wrong(pointer("item", name), "unknown_field", f"an item has no member {shown(name)}")
+            raise incorrect(pointer("item", name), "unknown_field", f"an item has no member {shown(name)}")
         if not isinstance(template, str):
-            raise _wrong(pointer("item", name), "wrong_type", f"the template of {shown(name)} must be a text")
+            raise incorrect(pointer("item", name), "wrong_type", f"the template of {shown(name)} must be a text")
     delimiter = "\t" if options.get("delimiter") in ("tab", "\\t") else options.get("delimiter")
     if delimiter is not None and len(delimiter) != 1:
-        raise _wrong("/csv/delimiter", "wrong_type", f"a delimiter is one character or 'tab', got {shown(delimiter)}")
+        raise incorrect(
+            "/csv/delimiter", "wrong_type", f"a delimiter is one character or 'tab', got {shown(delimiter)}"
+        )
     return CsvMapping(
         delimiter=delimiter,
         columns=tuple(options["columns"]) if "columns" in options else None,
@@ -152,7 +155,7 @@ def _json_lines(stream: BinaryIO, as_recorded: bool) -> Iterator[Line]:
             while len(rest := stream.readline(LINE_BYTES_MAX)) == LINE_BYTES_MAX and not rest.endswith(b"\n"):
                 pass
             detail = f"the line has more than {LINE_BYTES_MAX} bytes; keep its text elsewhere and store where it is"
-            yield Line(number, _wrong("", "too_large", detail), NO_STAMP, line[:200])
+            yield Line(number, incorrect("", "too_large", detail), NO_STAMP, line[:200])
             continue
         if number == 1:
             line = line.removeprefix(b"\xef\xbb\xbf")
@@ -171,7 +174,7 @@ def _made(wire: Wire, as_recorded: bool) -> tuple[Item, Stamp]:
     recorded_at, tx = wire.pop("recorded_at", None), wire.pop("tx", None)
     if not isinstance(recorded_at, str):
         detail = "loading as recorded needs 'recorded_at' on every line, a text such as '2026-06-30T10:00:00Z'"
-        raise _wrong("/recorded_at", "missing_field", detail)
+        raise incorrect("/recorded_at", "missing_field", detail)
     try:
         instant = parse_instant(recorded_at)
     except Incorrect as exc:
@@ -195,7 +198,7 @@ def _csv_lines(stream: BinaryIO, mapping: CsvMapping, delimiter: str, as_recorde
             except StopIteration:
                 return
             except csv.Error as exc:
-                wrong = _wrong("", "unreadable_csv", f"the row is no CSV: {exc}; correct it")
+                wrong = incorrect("", "unreadable_csv", f"the row is no CSV: {exc}; correct it")
                 yield Line(rows.line_num, wrong, NO_STAMP, b"")
             except Incorrect as exc:
                 yield Line(rows.line_num, exc, NO_STAMP, _row_text(row))
@@ -212,13 +215,13 @@ class _Row:
         unknown = sorted({name for name, _ in members} - _COLUMNS)
         if unknown:
             detail = f"the column {shown(unknown[0])} is no member of an item; say with --map what the columns mean"
-            raise _wrong("", "unknown_field", detail)
+            raise incorrect("", "unknown_field", detail)
         self._parts = {name: _template(template, places) for name, template in members}
 
     def __call__(self, row: Sequence[str]) -> Wire:
         if len(row) != self._width:
             detail = f"the row has {len(row)} cells, {self._width} columns are named; correct it"
-            raise _wrong("", "wrong_columns", detail)
+            raise incorrect("", "wrong_columns", detail)
         wire: Wire = {}
         for name, parts in self._parts.items():
             text = ""
@@ -242,10 +245,10 @@ def _template(template: str, places: Mapping[str, int]) -> tuple[str | int, ...]
                 continue
             if spec or conversion or field not in places:
                 detail = f"the template {shown(template)} names no column of {', '.join(map(repr, places))}"
-                raise _wrong("/item", "unknown_column", detail)
+                raise incorrect("/item", "unknown_column", detail)
             parts.append(places[field])
     except ValueError as exc:
-        raise _wrong("/item", "bad_template", f"the template {shown(template)} cannot be read: {exc}") from None
+        raise incorrect("/item", "bad_template", f"the template {shown(template)} cannot be read: {exc}") from None
     return tuple(parts)
 
 
@@ -267,7 +270,3 @@ def _typed(wire: Wire) -> Wire:
 
 def _row_text(row: Sequence[str]) -> bytes:
     return json.dumps(row, ensure_ascii=True).encode()
-
-
-def _wrong(at: str, code: str, detail: str) -> Incorrect:
-    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))

@@ -23,7 +23,7 @@ from consolidation.items import (
     Withdraw,
 )
 from consolidation.policy import refuse_live
-from ontology.canonical import TEXT_BYTES_MAX, canonical_label, canonical_text
+from ontology.canonical import TEXT_BYTES_MAX, canonical_label, canonical_text, incorrect
 from ontology.claims import Source, Trust
 from ontology.echoes import recalled
 from ontology.entries import Stated, assertion, retraction
@@ -149,7 +149,7 @@ def check(items: Sequence[Item], schema: Schema, *, items_max: int) -> list[Chec
     if len(items) > items_max:
         raise TooLarge(f"{len(items)} items in one transaction, {items_max} at most; split them")
     if not items:
-        raise _wrong("/items", "empty", "a transaction without items; give at least one")
+        raise incorrect("/items", "empty", "a transaction without items; give at least one")
     failed: list[Incorrect] = []
     violations: list[Violation] = []
     checked: list[Checked] = []
@@ -210,7 +210,7 @@ def _check(item: Item, schema: Schema) -> Checked:
         case Erase():
             named = None if item.predicate is None else _predicate(schema, item.predicate)
             if named is None and not isinstance(item.value, Absent):
-                raise _wrong("/value", "missing_predicate", "erasing a value needs its predicate; give 'predicate'")
+                raise incorrect("/value", "missing_predicate", "erasing a value needs its predicate; give 'predicate'")
             return CheckedErase(
                 subject=_mention(item.subject, "/subject"), predicate=named,
                 value=None if named is None else _value(item.value, named), expected=item.expected_version,
@@ -223,20 +223,20 @@ def telling(said: Said) -> Telling:
     if said.date_semantics is not None:
         if said.date_semantics not in ("sometime", "whole"):
             detail = f"no date semantics {shown(said.date_semantics)}; give 'sometime' or 'whole', or leave it out"
-            raise _wrong("/date_semantics", "unknown_member", detail)
+            raise incorrect("/date_semantics", "unknown_member", detail)
         semantics = Semantics(said.date_semantics)
     if said.zone is not None:
-        _at("/tz", check_zone, said.zone)
+        read_at("/tz", check_zone, said.zone)
     for side, text in (("/valid_from", said.valid_from), ("/valid_to", said.valid_to)):
         if text is not None and text != "unknown":
-            _at(side, parse_bound, text, said.zone or "UTC", semantics or Semantics.DEFAULT)
+            read_at(side, parse_bound, text, said.zone or "UTC", semantics or Semantics.DEFAULT)
     confidence = said.confidence
     if confidence is not None and not (math.isfinite(confidence) and 0 <= confidence <= 1):
-        raise _wrong("/confidence", "out_of_range", f"confidence {confidence!r} is outside [0, 1]; correct it")
+        raise incorrect("/confidence", "out_of_range", f"confidence {confidence!r} is outside [0, 1]; correct it")
     source, episode = _text(said.source, "/source"), _text(said.episode, "/episode")
     return Telling(
         stated=Stated(valid_from=said.valid_from, valid_to=said.valid_to, zone=said.zone, semantics=semantics),
-        observed_at=None if said.observed_at is None else _at("/observed_at", parse_instant, said.observed_at),
+        observed_at=None if said.observed_at is None else read_at("/observed_at", parse_instant, said.observed_at),
         source=None if source is None else Source(source),
         episode=None if episode is None else EpisodeId(episode),
         root=_text(said.root, "/root"), confidence=confidence, quote=said.quote, trust=_trust(said.trust),
@@ -257,7 +257,7 @@ def _trust(word: str | None) -> Trust | None:
         if each.word == word:
             return each
     words = ", ".join(each.word for each in Trust)
-    raise _wrong("/trust", "unknown_member", f"no trust {shown(word)}; give one of {words}, or leave it out")
+    raise incorrect("/trust", "unknown_member", f"no trust {shown(word)}; give one of {words}, or leave it out")
 
 
 def _telling_of_assert(said: Said) -> Telling:
@@ -287,7 +287,7 @@ def _predicate(schema: Schema, name: str) -> Predicate:
     try:
         return schema.predicate(name)
     except Incorrect as exc:
-        raise again(exc, [v.under("/predicate") for v in exc.violations]) from None
+        raise exc.under("/predicate") from None
 
 
 def _mention(subject: object, at: str) -> EntityMention:
@@ -300,7 +300,7 @@ def _mention(subject: object, at: str) -> EntityMention:
                 if is_id == (member == "id"):
                     return entity_mention(given, pointer=f"{at}/{member}")
     detail = f"{shown(subject)} names no entity; give a key, an id 'ent_…', or an object with 'key' or 'id'"
-    raise _wrong(at, "wrong_type", detail)
+    raise incorrect(at, "wrong_type", detail)
 
 
 def _value(wire: object, predicate: Predicate) -> Value | EntityMention | None:
@@ -313,15 +313,15 @@ def _target(item: Replace, schema: Schema) -> FactId | ByPlace:
     )
     if item.fact is not None:
         if by_place:
-            raise _wrong("/fact", "too_many", "give either 'fact' or 'subject', 'predicate', 'old' and 'at'")
+            raise incorrect("/fact", "too_many", "give either 'fact' or 'subject', 'predicate', 'old' and 'at'")
         locate(item.fact, FACT)
         return FactId(item.fact)
     if item.predicate is None or item.at is None or isinstance(item.subject, Absent) or isinstance(item.old, Absent):
-        raise _wrong("", "missing", "what to replace? give 'fact', or 'subject', 'predicate', 'old' and 'at'")
+        raise incorrect("", "missing", "what to replace? give 'fact', or 'subject', 'predicate', 'old' and 'at'")
     predicate = _predicate(schema, item.predicate)
     return ByPlace(
         subject=_mention(item.subject, "/subject"), predicate=predicate,
-        old=predicate.read(item.old, pointer="/old"), at=_at("/at", parse_instant, item.at),
+        old=predicate.read(item.old, pointer="/old"), at=read_at("/at", parse_instant, item.at),
     )  # fmt: skip
 
 
@@ -332,7 +332,7 @@ def _withdraw(item: Withdraw) -> CheckedWithdraw:
         if text is not None
     ]
     if len(given) != 1:
-        raise _wrong("", "exactly_one", "what to withdraw? give exactly one of 'claim', 'episode' and 'source'")
+        raise incorrect("", "exactly_one", "what to withdraw? give exactly one of 'claim', 'episode' and 'source'")
     by, text = given[0]
     name = _text(text, f"/{by}") or ""
     if by == "claim":
@@ -345,12 +345,9 @@ def _text(text: str | None, at: str) -> str | None:
     return None if text is None else canonical_label(text, at, at[1:], NAME_CHARS_MAX)
 
 
-def _at(at: str, read: Callable[..., T], *args: object) -> T:
+def read_at(at: str, read: Callable[..., T], *args: object) -> T:
+    """What `read` makes of `args`; what is wrong with them stands under the pointer `at`."""
     try:
         return read(*args)
     except Incorrect as exc:
-        raise again(exc, [v.under(at) for v in exc.violations]) from None
-
-
-def _wrong(at: str, code: str, detail: str) -> Incorrect:
-    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))
+        raise exc.under(at) from None

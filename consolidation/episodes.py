@@ -3,19 +3,19 @@
 import hashlib
 import re
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 import orjson
 
 from consolidation.admission import ON_THIS_MACHINE, Standing, admit_owner
-from consolidation.check import VIOLATIONS_MAX, again
+from consolidation.check import NAME_CHARS_MAX, VIOLATIONS_MAX, again, read_at
 from consolidation.receipts import restored
 from consolidation.write import KEY_CHARS_MAX, LEDGER_ALPHABET, Written
 from graph import journal
 from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Transaction
-from ontology.canonical import canonical_label
+from ontology.canonical import canonical_label, incorrect
 from ontology.claims import Episode, Source
 from ontology.episodes import Kept, SaidAt, SaidBy, Turn, Verbatim, content_of
 from ontology.errors import JSON, Incorrect, KeyReused, TooLarge, Violation, shown
@@ -29,11 +29,8 @@ EPISODES_MAX: Final = 1_000
 """In one request."""
 TURNS_MAX: Final = 10_000
 """In one episode."""
-NAME_CHARS_MAX: Final = 500
 URI_CHARS_MAX: Final = 2_000
 TEXT: Final = "text/plain"
-
-T = TypeVar("T")
 
 _MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9.+-]{0,62}/[a-z0-9][a-z0-9.+-]{0,62}")
 _NO_TIME: Final = "nobody told when it was said; give observed_at, or what it says of yesterday stays undated"
@@ -159,7 +156,7 @@ class Recorder:
         if len(episodes) > EPISODES_MAX:
             raise TooLarge(f"{len(episodes)} episodes in one request, {EPISODES_MAX} at most; split them")
         if not episodes:
-            raise _wrong("/episodes", "empty", "a request without episodes; give at least one")
+            raise incorrect("/episodes", "empty", "a request without episodes; give at least one")
         checked: list[_Checked] = []
         failed: list[Incorrect] = []
         violations: list[Violation] = []
@@ -176,11 +173,11 @@ class Recorder:
         return checked
 
     def _checked(self, episode: NewEpisode, principal: str) -> _Checked:
-        zone = None if episode.zone is None else _at("/tz", lambda: check_zone(episode.zone or ""))
+        zone = None if episode.zone is None else read_at("/tz", check_zone, episode.zone)
         body = self._body(episode, zone)
         if not _MEDIA_TYPE.fullmatch(episode.media_type):
             detail = f"{shown(episode.media_type)} is no media type; give one such as 'text/plain'"
-            raise _wrong("/media_type", "bad_media_type", detail)
+            raise incorrect("/media_type", "bad_media_type", detail)
         observed = None
         if episode.observed_at is not None:
             observed = _moment(episode.observed_at, zone, "/observed_at")
@@ -199,13 +196,13 @@ class Recorder:
 
     def _body(self, episode: NewEpisode, zone: str | None) -> str | tuple[Turn, ...]:
         if (episode.text is None) == (episode.turns is None):
-            raise _wrong("", "exactly_one", "what was said? give exactly one of 'text' and 'turns'")
+            raise incorrect("", "exactly_one", "what was said? give exactly one of 'text' and 'turns'")
         if episode.text is not None:
             self._check_size([episode.text], "/text")
             return episode.text
         turns = episode.turns or ()
         if not 0 < len(turns) <= TURNS_MAX:
-            raise _wrong("/turns", "out_of_range", f"{len(turns)} turns; an episode has 1 to {TURNS_MAX}")
+            raise incorrect("/turns", "out_of_range", f"{len(turns)} turns; an episode has 1 to {TURNS_MAX}")
         self._check_size([turn.text for turn in turns], "/turns")
         return tuple(_turn(turn, zone, f"/turns/{index}") for index, turn in enumerate(turns))
 
@@ -214,12 +211,12 @@ class Recorder:
             size = sum(len(text.encode()) for text in texts)
         except UnicodeEncodeError as exc:
             detail = f"text with a lone surrogate cannot be kept: {shown(exc.object)}"
-            raise _wrong(at, "lone_surrogate", detail) from None
+            raise incorrect(at, "lone_surrogate", detail) from None
         if size > self._bytes_max:
             detail = f"the text has {size} bytes, an episode has {self._bytes_max} at most; split it"
             raise TooLarge(detail, violations=(Violation(pointer=at, code="too_large", detail=detail),))
         if not any(text.strip() for text in texts):
-            raise _wrong(at, "empty", "there are no words in it; give what was said")
+            raise incorrect(at, "empty", "there are no words in it; give what was said")
 
 
 def _turn(turn: NewTurn, zone: str | None, at: str) -> Turn:
@@ -232,7 +229,7 @@ def _turn(turn: NewTurn, zone: str | None, at: str) -> Turn:
 
 def _me(episode: NewEpisode) -> SaidBy | None:
     if episode.me_key is not None and episode.me_name is not None:
-        raise _wrong("/me", "exactly_one", "who says 'I'? give either 'key' or 'name'")
+        raise incorrect("/me", "exactly_one", "who says 'I'? give either 'key' or 'name'")
     if episode.me_key is not None:
         return SaidBy(text=_label(episode.me_key, "/me/key") or "", is_key=True)
     name = _label(episode.me_name, "/me/name")
@@ -244,7 +241,7 @@ def _check_said(episodes: Sequence[_Checked], now: Instant) -> None:
         if episode.observed_at is not None and episode.observed_at > now:
             said, clock = format_instant(episode.observed_at), format_instant(now)
             detail = f"observed_at {said} is later than now, {clock}; nobody has said it yet"
-            raise _wrong(f"/episodes/{index}/observed_at", "observed_at_in_future", detail)
+            raise incorrect(f"/episodes/{index}/observed_at", "observed_at_in_future", detail)
 
 
 def _changes(position: int, now: Instant, principal: str, fresh: Sequence[tuple[_Checked, Kept]]) -> ChangeSet:
@@ -289,7 +286,7 @@ def _receipt(head: Head, now: Instant, position: int, items: list[dict[str, JSON
 def _digest(key: str, scope: Scope, episodes: Sequence[NewEpisode]) -> bytes:
     if not 1 <= len(key) <= KEY_CHARS_MAX or not key.isprintable():
         detail = f"the idempotency key {shown(key)} is not 1 to {KEY_CHARS_MAX} printable characters"
-        raise _wrong("", "bad_name", detail)
+        raise incorrect("", "bad_name", detail)
     return hashlib.sha256(orjson.dumps([scope, list(episodes)])).digest()
 
 
@@ -305,15 +302,4 @@ def _label(text: str | None, at: str, most: int = NAME_CHARS_MAX) -> str | None:
 
 
 def _moment(text: str, zone: str | None, at: str) -> Instant:
-    return _at(at, lambda: parse_instant(text, zone or "UTC"))
-
-
-def _at(at: str, read: Callable[[], T]) -> T:
-    try:
-        return read()
-    except Incorrect as exc:
-        raise again(exc, [v.under(at) for v in exc.violations]) from None
-
-
-def _wrong(at: str, code: str, detail: str) -> Incorrect:
-    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))
+    return read_at(at, parse_instant, text, zone or "UTC")

@@ -18,7 +18,6 @@ from consolidation.check import (
     CheckedReview,
     CheckedWithdraw,
     Telling,
-    again,
     functional,
 )
 from consolidation.confidence import PRIOR
@@ -63,7 +62,7 @@ class Transact:
             try:
                 self._draft.receipts.append(self._do(index, item))
             except Incorrect as exc:
-                raise again(exc, [v.under(f"/items/{index}") for v in exc.violations]) from None
+                raise exc.under(f"/items/{index}") from None
         return finish(self._tx, self._context, self._lookup, self._draft)
 
     def _do(self, index: int, item: Checked) -> ItemReceipt:

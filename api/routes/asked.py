@@ -10,8 +10,9 @@ from api.routes.call import Call
 from api.routes.reading import subject_of
 from api.wire.rendering import Names
 from graph.ports import Reader
+from ontology.canonical import incorrect
 from ontology.claims import Entity
-from ontology.errors import Incorrect, Violation, shown
+from ontology.errors import shown
 from ontology.ids import EntityId
 from ontology.schema import Predicate
 from ontology.values import EntityMention, Value, ValueKey, ValueType, entity_value, parse_value, value_key
@@ -55,13 +56,13 @@ def asked(call: Call, reader: Reader, subject: str | None, predicate: str | None
     Raises `Incorrect` where they name nothing at all, or subject and value both.
     """
     if subject is not None and value is not None:
-        raise _wrong("/value", "too_many", "give either 'subject', or 'value' for who has it")
+        raise incorrect("/value", "too_many", "give either 'subject', or 'value' for who has it")
     if subject is not None:
         return of_subject(call, reader, subject_of(reader, subject), predicate)
     if value is not None:
         return _of_value(call, reader, predicate, value)
     if predicate is None:
-        raise _wrong("", "missing_field", "what to look for? give 'subject', 'predicate', or both")
+        raise incorrect("", "missing_field", "what to look for? give 'subject', 'predicate', or both")
     inverse = call.schemas.read_from_value(reader, predicate)
     return ByPredicate(predicate=inverse or call.schemas.predicate(reader, predicate).name)
 
@@ -89,7 +90,7 @@ def predicate_of(call: Call, reader: Reader, name: str | None) -> str | None:
     direct = call.schemas.read_from_value(reader, name)
     if direct is not None:
         detail = f"{shown(name)} reads {shown(direct)} from value to subject; ask for {shown(direct)} of its subjects"
-        raise _wrong("/predicate", "inverse_predicate", detail)
+        raise incorrect("/predicate", "inverse_predicate", detail)
     return call.schemas.predicate(reader, name).name
 
 
@@ -142,7 +143,3 @@ def _wire(text: str) -> object:
 
 def _own(wire: object) -> ValueType | None:
     return ValueType.ENTITY if isinstance(wire, str) and wire.startswith("ent_") else None
-
-
-def _wrong(at: str, code: str, detail: str) -> Incorrect:
-    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))

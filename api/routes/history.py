@@ -39,8 +39,9 @@ from graph import history
 from graph.paging import OfSubject, OfValue, history_page
 from graph.periods import ALWAYS, Period, Statement
 from graph.ports import Order, OrderKey, Page, Reader
+from ontology.canonical import incorrect
 from ontology.claims import Told
-from ontology.errors import JSON, FutureKnownAt, Incorrect, Violation
+from ontology.errors import JSON, FutureKnownAt, Violation
 from ontology.ids import EntityId
 from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
 from ontology.intervals import Interval
@@ -297,7 +298,7 @@ def _within(question: Question, query: HistoryQuery) -> Interval:
     """The stretch of valid time that rows must meet."""
     if query.valid_at is not None:
         if query.from_ is not None or query.to is not None:
-            raise _wrong("/valid_at", "too_many", "give either 'valid_at', or 'from' and 'to'")
+            raise incorrect("/valid_at", "too_many", "give either 'valid_at', or 'from' and 'to'")
         at = question.as_of.valid_at
         return Interval(at, Instant(at + 1))
     start = OPEN_START if query.from_ is None else moment(query.from_, query.tz, "/from")
@@ -308,7 +309,7 @@ def _within(question: Question, query: HistoryQuery) -> Interval:
 def _about(call: Call, reader: Reader, query: HistoryQuery | ChangesQuery) -> tuple[history.Asked | None, Names]:
     """What the question is about, `None` where it names nothing that is there."""
     if query.subject is None and query.value is None:
-        raise _wrong("/subject", "missing_field", "whose history? give 'subject', or 'value' for who had it")
+        raise incorrect("/subject", "missing_field", "whose history? give 'subject', or 'value' for who had it")
     match asked(call, reader, query.subject, query.predicate, query.value):
         case BySubject(subject=subject, predicate=predicate):
             return OfSubject(subject.id, predicate), {subject.id: subject}
@@ -374,7 +375,3 @@ def _names(reader: Reader, statements: Sequence[Statement], known: Names) -> Nam
     ids |= {EntityId(each.value.text) for each in statements if each.value.type is ValueType.ENTITY}
     missing = sorted(ids - known.keys())
     return {**known, **reader.entities_by_id(missing)} if missing else known
-
-
-def _wrong(at: str, code: str, detail: str) -> Incorrect:
-    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))

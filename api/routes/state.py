@@ -14,15 +14,14 @@ from api.wire.bodies import Pair, StateBody
 from api.wire.queries import NoQuery, StateQuery
 from api.wire.rendering import Names
 from graph.periods import valid_order
-from graph.ports import OrderKey, Reader
+from graph.ports import PAIRS_MAX, OrderKey, Reader
+from ontology.canonical import incorrect
 from ontology.claims import Entity
-from ontology.errors import JSON, Incorrect, TooLarge, Violation
+from ontology.errors import JSON, Incorrect, TooLarge
 from ontology.facts import Fact
 from ontology.ids import EntityId
 from ontology.schema import Volatility
 from ontology.values import EntityMention, entity_mention
-
-PAIRS_MAX = 200
 
 routes = Routes("state", "What holds, at an instant of the world and as known at an instant of memory.")
 
@@ -63,7 +62,7 @@ def read_states(call: Call, query: NoQuery) -> Response:
     if len(body.pairs) > PAIRS_MAX:
         raise TooLarge(f"{len(body.pairs)} pairs in one question, {PAIRS_MAX} at most; split them")
     if not body.pairs:
-        raise _wrong("/pairs", "empty", "a question without pairs; give at least one")
+        raise incorrect("/pairs", "empty", "a question without pairs; give at least one")
     with snapshot(call, body.namespace, body.purpose, body.min_position) as reader:
         question = ask(call, reader, body, limit=body.limit, cursor=body.cursor)
         subjects = _subjects(reader, body.pairs)
@@ -135,8 +134,4 @@ def _mention(given: object, index: int) -> EntityMention:
             return entity_mention(text, pointer=f"{at}/key")
         case {"id": str(text), **others} if not others and text.startswith("ent_"):
             return entity_mention(text, pointer=f"{at}/id")
-    raise _wrong(at, "wrong_type", "a subject is a key, an id 'ent_…', or an object with 'key' or 'id'; give one")
-
-
-def _wrong(at: str, code: str, detail: str) -> Incorrect:
-    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))
+    raise incorrect(at, "wrong_type", "a subject is a key, an id 'ent_…', or an object with 'key' or 'id'; give one")

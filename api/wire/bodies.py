@@ -10,7 +10,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic_core import PydanticCustomError
 
 from consolidation.items import ABSENT, Assert, Erase, Item, Replace, Retract, RetractFact, Said, Withdraw
-from ontology.errors import JSON, Incorrect, Violation, pointer
+from ontology.canonical import incorrect
+from ontology.errors import JSON, pointer
 from ontology.facts import Version
 from ontology.instants import OPEN_END
 
@@ -145,11 +146,11 @@ class RetractItem(_Said):
             for name in ("subject", "predicate", "value", "valid_from", "valid_to"):
                 if name in self.model_fields_set:
                     detail = f"'fact' says all of it; leave {name!r} out, or leave 'fact' out"
-                    raise _wrong(pointer(name), "too_many", detail)
+                    raise incorrect(pointer(name), "too_many", detail)
             return RetractFact(fact=self.fact, said=self.said(), expected_version=expected)
         if self.subject is ABSENT or self.predicate is None:
             name = "predicate" if self.predicate is None else "subject"
-            raise _wrong(pointer(name), "missing_field", f"a retract needs {name!r}, or the id of a 'fact'; add it")
+            raise incorrect(pointer(name), "missing_field", f"a retract needs {name!r}, or the id of a 'fact'; add it")
         return Retract(
             subject=self.subject, predicate=self.predicate, value=self.value, said=self.said(),
             expected_version=expected,
@@ -328,10 +329,6 @@ def _expected(given: object) -> Version | None:
     if given is None:
         return None
     return Version(0) if given == "none" else Version(int(str(given)))
-
-
-def _wrong(at: str, code: str, detail: str) -> Incorrect:
-    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))
 
 
 EXAMPLE: Final[JSON] = {

@@ -9,7 +9,8 @@ from pydantic_core import PydanticCustomError
 from api.limits import QUERY_BYTES_MAX
 from api.wire.bodies import DateText
 from api.wire.violations import validated
-from ontology.errors import Incorrect, TooLarge, Violation, pointer, shown
+from ontology.canonical import incorrect
+from ontology.errors import TooLarge, pointer, shown
 from ontology.instants import OPEN_END
 
 LIMIT_MAX: Final = 200
@@ -243,12 +244,12 @@ def decode_query(query_string: bytes) -> dict[str, str]:
     try:
         pairs = _pairs(query_string.decode("ascii"))
     except ValueError:  # a UnicodeDecodeError is one
-        raise _wrong("", "unreadable_query", "the query is not percent-encoded UTF-8; encode it") from None
+        raise incorrect("", "unreadable_query", "the query is not percent-encoded UTF-8; encode it") from None
     given = dict(pairs)
     if len(given) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _wrong(pointer(twice), "duplicate_member", f"the parameter {shown(twice)} stands twice; keep one")
+        raise incorrect(pointer(twice), "duplicate_member", f"the parameter {shown(twice)} stands twice; keep one")
     return given
 
 
@@ -257,7 +258,3 @@ def _pairs(query: str) -> list[tuple[str, str]]:
         cut = [part.partition("=") for part in query.split("&") if part]
         return [(name, value) for name, _, value in cut]
     return parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=100)
-
-
-def _wrong(at: str, code: str, detail: str) -> Incorrect:
-    return Incorrect(detail, violations=(Violation(pointer=at, code=code, detail=detail),))
