@@ -16,9 +16,9 @@ from typing import Final, Protocol
 from api.authority import authority_of_files
 from api.load_lines import Line, LineFile, Stamp
 from consolidation.check import again, check
+from consolidation.idempotency import Written, restored
 from consolidation.items import Item
-from consolidation.receipts import restored
-from consolidation.write import Writer, Written
+from consolidation.write import Writer
 from graph.ports import MemoryStore
 from ontology.errors import JSON, Busy, Conflict, Incorrect, KeyReused, NotFound, TooLarge, VigenciaError, shown
 from ontology.schema import Schema

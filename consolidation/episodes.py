@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,16 +10,16 @@ import orjson
 
 from consolidation.admission import ON_THIS_MACHINE, Standing, admit_owner
 from consolidation.check import NAME_CHARS_MAX, VIOLATIONS_MAX, again, read_at
-from consolidation.receipts import restored
-from consolidation.write import KEY_CHARS_MAX, LEDGER_ALPHABET, Written
+from consolidation.commits import Commits
+from consolidation.idempotency import Written, check_key, kept, replayed
 from graph import journal
-from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Transaction
+from graph.ports import Clock, Head, MemoryStore, Randomness, Transaction
 from ontology.canonical import canonical_label, incorrect
 from ontology.claims import Episode, Source
 from ontology.episodes import Kept, SaidAt, SaidBy, Turn, Verbatim, content_of
-from ontology.errors import JSON, Incorrect, KeyReused, TooLarge, Violation, shown
+from ontology.errors import JSON, Incorrect, TooLarge, Violation, shown
 from ontology.events import ChangeSet, Kind
-from ontology.ids import EpisodeId, Ledger, Place, episode_id
+from ontology.ids import EpisodeId, Place, episode_id
 from ontology.instants import DAY, Instant, check_zone, format_instant, parse_instant
 from ontology.operations import Job, State, operation_of
 from ontology.scope import Scope
@@ -86,7 +85,7 @@ class Recorder:
         """`bytes_max` is how long the text of one episode may be, in UTF-8."""
         self._store = store
         self._clock = clock
-        self._randomness = randomness
+        self._commits = Commits(clock, randomness)
         self._bytes_max = bytes_max
         self._key_days = key_days
 
@@ -105,25 +104,23 @@ class Recorder:
         request = b"" if key is None else _digest(key, scope, episodes)
         with self._store.write(scope) as tx:
             if key is not None:
-                tx.forget_keys(self._clock.now())
-                answered = tx.answered(principal, key)
-                if answered is not None:
-                    return _replay(answered, request, key)
+                earlier = replayed(tx, principal, key, request, self._clock.now())
+                if earlier is not None:
+                    return earlier
             admit_owner(tx, principal, standing, self._clock.now())
             receipt = self._record(tx, principal, checked)
             if key is not None:
                 until = Instant(self._clock.now() + self._key_days * DAY)
-                kept = zlib.compress(orjson.dumps(receipt), 1)
-                tx.remember(principal, key, Answered(request=request, receipt=kept), until)
+                tx.remember(principal, key, kept(request, receipt), until)
         return Written(receipt=receipt, replayed=False)
 
     # ---- writing
 
     def _record(self, tx: Transaction, principal: str, episodes: Sequence[_Checked]) -> dict[str, JSON]:
         head, scope = tx.head, tx.scope
-        now, position = Instant(max(self._clock.now(), head.recorded_at + 1)), head.position + 1
+        now, position = self._commits.time_after(head), head.position + 1
         _check_said(episodes, now)
-        ledger = head.ledger or self._new_ledger()
+        ledger = self._commits.ledger(head)
         contents = [content_of(scope, e.source, e.session, e.media_type, e.body) for e in episodes]
         known = tx.recorded_as(list(dict.fromkeys(contents)))
         fresh: list[tuple[_Checked, Kept]] = []
@@ -136,19 +133,13 @@ class Recorder:
             items.append(_item(known[content], episode, duplicate=duplicate))
         if fresh:
             changes = _changes(position, now, principal, fresh)
-            tx.apply(journal.commit(changes, head, salts=self._salt), ledger=ledger)
+            tx.apply(journal.commit(changes, head, salts=self._commits.salt), ledger=ledger)
             jobs = [
                 Job(episode=kept.episode, scope=scope, session=episode.session, principal=principal)
                 for episode, kept in fresh
             ]
             tx.enqueue(jobs, self._clock.now())  # the recorded time may be ahead of a clock that was set back
         return _receipt(head, now, position, items, wrote=bool(fresh))
-
-    def _salt(self) -> bytes:
-        return self._randomness.bytes(32)
-
-    def _new_ledger(self) -> Ledger:
-        return Ledger("".join(LEDGER_ALPHABET[byte % 32] for byte in self._randomness.bytes(8)))
 
     # ---- checking
 
@@ -246,8 +237,7 @@ def _check_said(episodes: Sequence[_Checked], now: Instant) -> None:
 
 def _changes(position: int, now: Instant, principal: str, fresh: Sequence[tuple[_Checked, Kept]]) -> ChangeSet:
     return ChangeSet(
-        position=position, recorded_at=now, kind=Kind.WRITE, principal=principal, operations=(), schema=None,
-        erasures=(), entities=(),
+        position=position, recorded_at=now, kind=Kind.WRITE, principal=principal,
         episodes=tuple(
             Episode(id=kept.episode, source=each.source, observed_at=each.observed_at, root=each.root)
             for each, kept in fresh
@@ -259,7 +249,6 @@ def _changes(position: int, now: Instant, principal: str, fresh: Sequence[tuple[
             )
             for each, kept in fresh
         ),
-        claims=(), quotes=(), transitions=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
     )  # fmt: skip
 
 
@@ -284,17 +273,8 @@ def _receipt(head: Head, now: Instant, position: int, items: list[dict[str, JSON
 
 
 def _digest(key: str, scope: Scope, episodes: Sequence[NewEpisode]) -> bytes:
-    if not 1 <= len(key) <= KEY_CHARS_MAX or not key.isprintable():
-        detail = f"the idempotency key {shown(key)} is not 1 to {KEY_CHARS_MAX} printable characters"
-        raise incorrect("", "bad_name", detail)
+    check_key(key)
     return hashlib.sha256(orjson.dumps([scope, list(episodes)])).digest()
-
-
-def _replay(answered: Answered, request: bytes, key: str) -> Written:
-    if answered.request != request:
-        detail = f"the idempotency key {shown(key)} stands for another request; make a new key for each operation"
-        raise KeyReused(detail)
-    return Written(receipt=restored(answered.receipt), replayed=True)
 
 
 def _label(text: str | None, at: str, most: int = NAME_CHARS_MAX) -> str | None:

@@ -28,8 +28,8 @@ from consolidation.extraction.base import (
     Span,
 )
 from consolidation.extraction.base import Turn as TurnText
+from consolidation.idempotency import restored
 from consolidation.items import Assert, Item, Quoted, Replace, Retract, Said
-from consolidation.receipts import restored
 from consolidation.write import Writer
 from graph.ports import Clock, MemoryStore, Page, Reader
 from graph.state import resolve

@@ -1,6 +1,5 @@
 """What a write did, per item: the answer that a caller keeps, and that a retry gets again."""
 
-import zlib
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +7,6 @@ from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate
 from typing import Final
-
-import orjson
 
 from consolidation.slotwork import Outcome
 from ontology.claims import Claim, Entity, Lifecycle
@@ -115,17 +112,6 @@ class Receipt:
             "items": [_item(index, item) for index, item in enumerate(self.items)],
             "entities": [_entity(entity) for entity in self.created],
         }
-
-
-def kept(receipt: Receipt) -> bytes:
-    """A receipt as an idempotency key keeps it: for a large batch a tenth of its wire form."""
-    return zlib.compress(orjson.dumps(receipt.document()), 1)
-
-
-def restored(receipt: bytes) -> dict[str, JSON]:
-    """The wire form of a kept receipt."""
-    document: dict[str, JSON] = orjson.loads(zlib.decompress(receipt))
-    return document
 
 
 class SlotReport:

@@ -3,42 +3,31 @@
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Lock
-from typing import Final
 
 import orjson
 
 from consolidation.admission import ON_THIS_MACHINE, Standing, admit
 from consolidation.check import Checked, check
+from consolidation.commits import Commits
 from consolidation.conflicts import conflicts_of
 from consolidation.finish import Finished
+from consolidation.idempotency import Written, check_key, kept, replayed
 from consolidation.items import Absent, Item, Promote, Reject
 from consolidation.lookup import Context
 from consolidation.policy import OWNER, Authority
-from consolidation.receipts import kept, restored
 from consolidation.transact import Transact
 from graph import journal
-from graph.ports import Answered, Clock, Head, MemoryStore, Randomness, Reader, Transaction
+from graph.ports import Clock, Head, MemoryStore, Randomness, Reader, Transaction
 from graph.restating import restate
-from ontology.errors import JSON, Incorrect, KeyReused, VersionChanged, Violation, shown
+from ontology.errors import JSON, Incorrect, VersionChanged, Violation
 from ontology.events import ChangeSet, Kind
 from ontology.ids import Ledger
 from ontology.instants import DAY, Instant, format_instant
 from ontology.schema import Schema
 from ontology.schema_merge import Merged, Pack, merge
 from ontology.scope import Scope, Tenant
-
-LEDGER_ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz234567"
-KEY_CHARS_MAX: Final = 255
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """The answer to a write: its receipt in wire form, and whether it is that of an earlier, equal request."""
-
-    receipt: dict[str, JSON]
-    replayed: bool
 
 
 class _DryRun(Exception):
@@ -54,7 +43,7 @@ class Writer:
     ) -> None:  # fmt: skip
         self._store = store
         self._clock = clock
-        self._randomness = randomness
+        self._commits = Commits(clock, randomness)
         self._core = core
         self._items_max = items_max
         self._key_days = key_days
@@ -76,14 +65,14 @@ class Writer:
         written then.
         """
         request = b"" if key is None else _digest(key, scope, items, recorded_at)
+        document: dict[str, JSON] | None = None
         schema, seeded, checked = self._checked(scope, items)
         try:
             with self._store.write(scope) as tx:
                 if key is not None and not dry_run:
-                    tx.forget_keys(self._clock.now())
-                    answered = tx.answered(principal, key)
-                    if answered is not None:
-                        return _replay(answered, request, key)
+                    earlier = replayed(tx, principal, key, request, self._clock.now())
+                    if earlier is not None:
+                        return earlier
                 if not _reviews(items):
                     owns = admit(tx, principal, standing, self._clock.now())
                     authority = replace(authority, owns=owns)
@@ -99,10 +88,11 @@ class Writer:
                     self._commit(tx, replace(finished.changes, schema=seed), context.ledger, finished)
                 if key is not None:
                     until = Instant(context.now + self._key_days * DAY)
-                    tx.remember(principal, key, Answered(request=request, receipt=kept(finished.receipt)), until)
+                    document = finished.receipt.document()
+                    tx.remember(principal, key, kept(request, document), until)
         except _DryRun:
-            return Written(receipt=replace(finished.receipt, dry_run=True).document(), replayed=False)
-        return Written(receipt=finished.receipt.document(), replayed=False)
+            document = replace(finished.receipt, dry_run=True).document()
+        return Written(receipt=document or finished.receipt.document(), replayed=False)
 
     def schema(self, scope: Scope) -> Schema:
         """The newest schema of the tenant; the core pack before its first commit, which seeds it."""
@@ -138,7 +128,8 @@ class Writer:
             if merged.schema.version != tx.head.schema_version and not dry_run:
                 context = self._context(tx.head, principal, merged.schema, recorded_at, OWNER)
                 position = context.position
-                tx.apply(journal.commit(_schema_change(context), tx.head, salts=self._salt), ledger=context.ledger)
+                commit = journal.commit(_schema_change(context), tx.head, salts=self._commits.salt)
+                tx.apply(commit, ledger=context.ledger)
         functional = [c.predicate for c in merged.changes if c.field == "cardinality" and c.after == "functional"]
         conflicts = {name: conflicts_of(self._store, scope.tenant, name) for name in functional}
         return _schema_receipt(merged, conflicts, position, dry_run=dry_run)
@@ -146,12 +137,11 @@ class Writer:
     def _context(
         self, head: Head, principal: str, schema: Schema, recorded_at: Instant | None, authority: Authority
     ) -> Context:
-        clock = self._clock.now()
-        now = Instant(max(clock, head.recorded_at + 1))
+        now = self._commits.time_after(head)
         if recorded_at is not None:
-            now = _imported(recorded_at, head, clock)
+            now = _imported(recorded_at, head, self._clock.now())
         return Context(
-            principal=principal, schema=schema, ledger=head.ledger or self._new_ledger(), position=head.position + 1,
+            principal=principal, schema=schema, ledger=self._commits.ledger(head), position=head.position + 1,
             now=now, kind=Kind.WRITE if recorded_at is None else Kind.IMPORT, authority=authority,
         )  # fmt: skip
 
@@ -159,9 +149,9 @@ class Writer:
         restated = [
             each
             for subject in dict.fromkeys(erasure.subject for erasure in changes.erasures)
-            for each in restate(tx.payloads_about(subject), changes.erasures, salts=self._salt)
+            for each in restate(tx.payloads_about(subject), changes.erasures, salts=self._commits.salt)
         ]
-        commit = journal.commit(changes, tx.head, salts=self._salt, restated=restated, owners=finished.owners)
+        commit = journal.commit(changes, tx.head, salts=self._commits.salt, restated=restated, owners=finished.owners)
         tx.apply(commit, ledger=ledger)
 
     def _checked(self, scope: Scope, items: Sequence[Item]) -> tuple[Schema, int, list[Checked]]:
@@ -191,12 +181,6 @@ class Writer:
             self._schemas[scope.tenant] = schema
         return schema
 
-    def _salt(self) -> bytes:
-        return self._randomness.bytes(32)
-
-    def _new_ledger(self) -> Ledger:
-        return Ledger("".join(LEDGER_ALPHABET[byte % 32] for byte in self._randomness.bytes(8)))
-
 
 def _imported(recorded_at: Instant, head: Head, clock: Instant) -> Instant:
     if recorded_at <= head.recorded_at:
@@ -211,9 +195,7 @@ def _imported(recorded_at: Instant, head: Head, clock: Instant) -> Instant:
 
 def _digest(key: str, scope: Scope, items: Sequence[Item], recorded_at: Instant | None) -> bytes:
     """What tells one request from another: where it writes, what, and as of when."""
-    if not 1 <= len(key) <= KEY_CHARS_MAX or not key.isprintable():
-        detail = f"the idempotency key {shown(key)} is not 1 to {KEY_CHARS_MAX} printable characters"
-        raise Incorrect(detail, violations=(Violation(pointer="", code="bad_name", detail=detail),))
+    check_key(key)
     try:
         told = [[type(item).__name__, item] for item in items]
         body = orjson.dumps([scope, recorded_at, told], default=_absent, option=orjson.OPT_SORT_KEYS)
@@ -234,19 +216,10 @@ def _reviews(items: Sequence[Item]) -> bool:
     return all(isinstance(item, Promote | Reject) for item in items)
 
 
-def _replay(answered: Answered, request: bytes, key: str) -> Written:
-    if answered.request != request:
-        raise KeyReused(
-            f"the idempotency key {shown(key)} stands for another request; make a new key for each operation"
-        )
-    return Written(receipt=restored(answered.receipt), replayed=True)
-
-
 def _schema_change(context: Context) -> ChangeSet:
     return ChangeSet(
         position=context.position, recorded_at=context.now, kind=Kind.SCHEMA, principal=context.principal,
-        operations=(), schema=context.schema, erasures=(), entities=(), episodes=(), verbatims=(), claims=(), quotes=(),
-        transitions=(), closed=(), opened=(), hidden=(), shown=(), support=(), slots=(),
+        schema=context.schema,
     )  # fmt: skip
 
 

@@ -108,24 +108,24 @@ class ChangeSet:
     recorded_at: Instant
     kind: Kind
     principal: str
-    operations: tuple[Operation, ...]
-    schema: Schema | None
-    erasures: tuple[Erasure, ...]
-    entities: tuple[Entity, ...]
-    episodes: tuple[Episode, ...]
-    verbatims: tuple[Verbatim, ...]
-    claims: tuple[Claim, ...]
-    quotes: tuple[Quote, ...]
+    operations: tuple[Operation, ...] = ()
+    schema: Schema | None = None
+    erasures: tuple[Erasure, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    episodes: tuple[Episode, ...] = ()
+    verbatims: tuple[Verbatim, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    quotes: tuple[Quote, ...] = ()
     """Of claims above, of which each has one at most."""
-    transitions: tuple[Transition, ...]
+    transitions: tuple[Transition, ...] = ()
     """Of claims of this commit, those that are held; of earlier ones, what became of them."""
-    closed: tuple[FactVersion, ...]
+    closed: tuple[FactVersion, ...] = ()
     """As they were before: `recorded_to` is still open in them."""
-    opened: tuple[FactVersion, ...]
-    hidden: tuple[Shown, ...]
-    shown: tuple[Shown, ...]
-    support: tuple[Support, ...]
-    slots: tuple[SlotHead, ...]
+    opened: tuple[FactVersion, ...] = ()
+    hidden: tuple[Shown, ...] = ()
+    shown: tuple[Shown, ...] = ()
+    support: tuple[Support, ...] = ()
+    slots: tuple[SlotHead, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

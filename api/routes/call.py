@@ -32,7 +32,7 @@ from ontology.schema_merge import Pack
 
 if TYPE_CHECKING:
     from api.wiring import Services
-    from consolidation.write import Written
+    from consolidation.idempotency import Written
 
 M = TypeVar("M", bound=BaseModel)
 

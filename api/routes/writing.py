@@ -21,7 +21,7 @@ from ontology.ids import EntityId
 from ontology.instants import Instant
 
 if TYPE_CHECKING:
-    from consolidation.write import Written
+    from consolidation.idempotency import Written
 
 CURRENT_MAX = 50
 """How many facts of the current state a stale writer is shown."""

@@ -13,8 +13,9 @@ from api.load import Checked, Loader, Plan, Refusal, Tally, check_file, resume_l
 from api.load_items import MEMBERS, decode, item
 from api.load_lines import IDENTITY, CsvMapping, LineFile, read_mapping
 from api.wire import bodies
+from consolidation.idempotency import Written
 from consolidation.items import Item
-from consolidation.write import Writer, Written
+from consolidation.write import Writer
 from graph.ports import MemoryStore
 from ontology.errors import Busy, Incorrect, VigenciaError
 from ontology.instants import format_instant, parse_instant
