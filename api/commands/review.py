@@ -103,7 +103,7 @@ def promote(
     Exit code 6 for what you wrote yourself, 5 where it was decided before or the version is stale.
     """
     with answering(as_json=as_json, quiet=quiet) as out:
-        _decide(out, True, claim, reason, version, dry_run, (store, tenant, namespace, purpose), as_json)
+        _decide(out, True, claim, reason, version, dry_run, (store, tenant, namespace, purpose))
 
 
 @review.command("reject")
@@ -128,7 +128,7 @@ def reject(
     Exit codes as with promote.
     """
     with answering(as_json=as_json, quiet=quiet) as out:
-        _decide(out, False, claim, reason, version, dry_run, (store, tenant, namespace, purpose), as_json)
+        _decide(out, False, claim, reason, version, dry_run, (store, tenant, namespace, purpose))
 
 
 def _decide(
@@ -139,9 +139,9 @@ def _decide(
     version: int | None,
     dry_run: bool,
     where: tuple[str | None, str | None, str, str],
-    as_json: bool,
 ) -> None:
     from api.auth.principals import PERSON
+    from api.commands.showing import show_receipt
     from api.settings import read_settings
     from api.wiring import services
     from consolidation.items import Promote, Reject
@@ -155,17 +155,7 @@ def _decide(
     with services(settings, must_exist=True) as opened:
         scope = scope_of(settings.tenant, namespace, purpose)
         written = opened.writer.write(scope, PERSON, [item], dry_run=dry_run)
-    receipt: dict[str, Any] = written.receipt
-    if as_json:
-        out.document(receipt)
-        return
-    rows = [
-        (row["result"], row["claim"] or "", " ".join(row["opened"]), " ".join(row["closed"]))
-        for row in receipt["items"]
-    ]
-    out.table(("result", "claim", "opened", "closed"), rows)
-    what = "would be recorded" if dry_run else "recorded"
-    out.tell(f"{what} at {receipt['recorded_at']}, position {receipt['position']}")
+    show_receipt(out, written, dry_run=dry_run)
 
 
 def _row(each: dict[str, Any]) -> tuple[str, ...]:

@@ -1,9 +1,31 @@
 """How answers of the API look to people."""
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from api.commands.answering import Out
+    from consolidation.idempotency import Written
 
 Row = dict[str, Any]
+
+
+def show_receipt(out: "Out", written: "Written", *, dry_run: bool) -> None:
+    """What a write did, item by item, and where it was recorded."""
+    receipt: Row = written.receipt
+    if out.as_json:
+        out.document(receipt)
+        return
+    rows = [
+        (row["result"], row["claim"] or "", " ".join(row["opened"]), " ".join(row["closed"]))
+        for row in receipt["items"]
+    ]
+    out.table(("result", "claim", "opened", "closed"), rows)
+    for row in receipt["items"]:
+        for warning in row["warnings"]:
+            out.tell(f"{warning['code']}: {warning['detail']}")
+    what = "would be recorded" if dry_run else "was recorded before" if written.replayed else "recorded"
+    out.tell(f"{what} at {receipt['recorded_at']}, position {receipt['position']}")
 
 
 def value_text(value: Row) -> str:

@@ -1,6 +1,6 @@
 """`vigencia remember`: one typed claim from the command line."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -57,6 +57,7 @@ def remember(
     with answering(as_json=as_json, quiet=quiet) as out:
         from api.auth.principals import local_person
         from api.authority import authority_of
+        from api.commands.showing import show_receipt
         from api.settings import read_settings
         from api.wiring import services
         from consolidation.items import Assert, Said
@@ -75,20 +76,7 @@ def remember(
             written = opened.writer.write(
                 scope, person.name, [item], dry_run=dry_run, key=key, authority=authority_of(person)
             )
-        if as_json:
-            out.document(written.receipt)
-            return
-        receipt: dict[str, Any] = written.receipt
-        rows = [
-            (row["result"], row["claim"] or "", " ".join(row["opened"]), " ".join(row["closed"]))
-            for row in receipt["items"]
-        ]
-        out.table(("result", "claim", "opened", "closed"), rows)
-        for row in receipt["items"]:
-            for warning in row["warnings"]:
-                out.tell(f"{warning['code']}: {warning['detail']}")
-        what = "would be recorded" if dry_run else "was recorded before" if written.replayed else "recorded"
-        out.tell(f"{what} at {receipt['recorded_at']}, position {receipt['position']}")
+        show_receipt(out, written, dry_run=dry_run)
 
 
 def _wire(text: str, kind: str | None, predicate: "Predicate") -> object:
