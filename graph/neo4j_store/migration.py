@@ -5,8 +5,9 @@ wait and find it done. Schema statements cannot share a transaction with that lo
 """
 
 import logging
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from graph.neo4j_store.database import QUERIES, Database
@@ -14,8 +15,13 @@ from graph.statements import check_known, numbered_migrations
 from ontology.errors import Busy, Fault
 
 _LOCK: Final = "CREATE CONSTRAINT migrations_name IF NOT EXISTS FOR (n:Migrations) REQUIRE n.name IS UNIQUE"
+_CONSTRAINT: Final = re.compile(r"CREATE CONSTRAINT (\w+)")
 _PAUSE: Final = 0.1
 _SECONDS: Final = 120.0
+_CLASH_SECONDS: Final = 3.0
+"""Two that create one constraint clash for less; after that whoever began it is taken to be gone."""
+_LOCK_SECONDS: Final = 3600.0
+"""How long one process may migrate: indexes of a large store take minutes."""
 
 
 log = logging.getLogger("vigencia.graph.neo4j_store.migration")
@@ -31,7 +37,7 @@ def migrate(database: Database) -> None:
         return
     began = time.monotonic()
     log.info("the database %r is there; making its constraints and indexes, which may take minutes", database.name)
-    _with_patience(lambda: database.change(_LOCK, {}))
+    _with_patience(lambda: database.change(_LOCK, {}), lambda: _drop_orphans(database, _LOCK))
     _with_patience(lambda: _migrate(database, known))
     log.info("the constraints and indexes are online after %.1f s", time.monotonic() - began)
 
@@ -47,10 +53,11 @@ def migrations() -> dict[int, str]:
 
 
 def _migrate(database: Database, known: dict[int, str]) -> None:
-    with database.begin() as work:
+    with database.begin(_LOCK_SECONDS) as work:
         have = int(work.run("take_migrations", {})[0][0])
         for number, text in known.items():
             if number > have:
+                _drop_orphans(database, text)
                 for statement in statements(text):
                     database.change(statement, {})
                 database.change(QUERIES["await_indexes"], {})
@@ -58,15 +65,34 @@ def _migrate(database: Database, known: dict[int, str]) -> None:
         work.commit()
 
 
-def _with_patience(action: object) -> None:
-    """Do `action` as soon as no other process is at it. Two that create one constraint at once clash (a `Fault`)."""
-    deadline = time.monotonic() + _SECONDS
+def _drop_orphans(database: Database, text: str) -> None:
+    """Drop what stands in the way of a constraint in `text`: the index that a killed process left without one.
+
+    The server makes an index first and its constraint after; between the two it can lose whoever asked for it.
+    """
+    owned = {row[0] for row in database.run("constraint_names", {})}
+    held = {row[0] for row in database.run("index_names", {})}
+    for name in _CONSTRAINT.findall(text):
+        if name in held and name not in owned:
+            log.warning("dropping the index %r, which a process that was killed left without its constraint", name)
+            database.change(QUERIES["drop_index"], {"name": name})
+
+
+def _with_patience(action: Callable[[], object], unblock: Callable[[], object] | None = None) -> None:
+    """Do `action` as soon as no other process is at it; `unblock` what seems to be left of one that is gone.
+
+    Two that create one constraint at once clash (a `Fault`).
+    """
+    began = time.monotonic()
     while True:
         try:
-            action()  # type: ignore[operator]
+            action()
         except (Busy, Fault):
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - began
+            if waited > _SECONDS:
                 raise
+            if unblock is not None and waited > _CLASH_SECONDS:
+                unblock()
             time.sleep(_PAUSE)
         else:
             return

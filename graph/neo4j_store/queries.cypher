@@ -1127,6 +1127,15 @@ YIELD name, value RETURN name, value
 // name: current_user
 SHOW CURRENT USER YIELD user
 
+// name: constraint_names
+SHOW CONSTRAINTS YIELD name RETURN name
+
+// name: index_names
+SHOW INDEXES YIELD name RETURN name
+
+// name: drop_index
+DROP INDEX $name IF EXISTS
+
 // name: await_indexes
 CALL db.awaitIndexes(300)
 

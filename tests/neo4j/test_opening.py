@@ -80,6 +80,20 @@ def test_a_process_that_is_killed_amid_its_migration_is_in_nobodys_way(session: 
     assert_migrated(session)
 
 
+@pytest.mark.parametrize(
+    "orphan", ["migrations_name FOR (n:Migrations) ON (n.name)", "answer_key FOR (n:Answer) ON (n.key)"]
+)
+def test_an_index_without_its_constraint_is_in_nobodys_way(session: Session, orphan: str) -> None:
+    """The server leaves one where a process is killed between the two."""
+    empty_store().close()
+    forget_schema(session)
+    session.run(f"CREATE INDEX {orphan}").consume()
+    Neo4jStore(server().uri).close()
+    assert_migrated(session)
+    made = session.run("SHOW CONSTRAINTS YIELD name RETURN name").value()
+    assert orphan.split(maxsplit=1)[0] in made
+
+
 def test_a_database_of_a_newer_program_is_left_alone(session: Session) -> None:
     empty_store().close()
     session.run("MATCH (m:Migrations) SET m.version = 99").consume()

@@ -38,6 +38,7 @@ ONLY_NEO4J: Final = {
     "put_successor": "a correction is a relationship between claims; in a table it is two columns of `end_claim`",
     "slot_with_present": "a writer reads ahead, since in the graph each round trip costs",
     "take_migrations": MIGRATIONS, "migration": MIGRATIONS,
+    "constraint_names": MIGRATIONS, "index_names": MIGRATIONS, "drop_index": MIGRATIONS,
     "server": SERVER, "indexes": SERVER, "await_indexes": SERVER, "settings": SERVER, "server_clock": SERVER,
     "current_user": SERVER,
 }  # fmt: skip
