@@ -28,6 +28,7 @@ from consolidation.extraction.base import (
     Span,
 )
 from consolidation.extraction.base import Turn as TurnText
+from consolidation.forgetting.graves import Graves
 from consolidation.idempotency import restored
 from consolidation.items import Assert, Item, Quoted, Replace, Retract, Said
 from consolidation.write import Writer
@@ -141,6 +142,8 @@ class Pipeline:
             else:
                 _tell(written.receipt, steps, told)
                 return
+        if before is not None and not before.receipt:
+            raise Unreadable("what was read of it was forgotten since")
         if before is not None:
             _tell(restored(before.receipt), None, told)
 
@@ -273,6 +276,8 @@ class _Names:
         for key in keys:
             if key in known:
                 return {"id": known[key].id}
+        if Graves(self._reader).holding(name) is not None:
+            raise _Held("forgotten_name")
         if folded not in self._made:
             self._made.add(folded)
             self._new.append((folded, " ".join(name.split())))

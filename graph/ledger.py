@@ -15,6 +15,7 @@ import orjson
 from graph import decoding
 from graph.decoding import Row
 from graph.ports import MemoryStore
+from graph.tombstones import tombstone_row
 from ontology.claims import Claim, Entity, Episode, Transition
 from ontology.episodes import Kept, Quote
 from ontology.facts import FactVersion, Slot, Support
@@ -23,12 +24,24 @@ from ontology.instants import OPEN_END
 from ontology.schema import Schema
 from ontology.schema_document import schema_document, schema_from_document
 from ontology.scope import Namespace, Purpose, Scope, Tenant
+from ontology.tombstones import Tombstone
 from ontology.values import ValueType
 
-KINDS: Final = ("schema", "entity", "episode", "kept", "claim", "transition", "version", "support", "quote")
+KINDS: Final = (
+    "schema",
+    "entity",
+    "episode",
+    "kept",
+    "claim",
+    "transition",
+    "version",
+    "support",
+    "quote",
+    "tombstone",
+)
 """In the order in which a store gives them."""
 
-LedgerItem = Schema | Entity | Episode | Kept | Claim | Transition | FactVersion | Support | Quote
+LedgerItem = Schema | Entity | Episode | Kept | Claim | Transition | FactVersion | Support | Quote | Tombstone
 
 _SLOT: Final = {"claim": 1, "version": 1, "support": 0}
 """Where a row has its slot: (namespace, purpose, subject, predicate, language)."""
@@ -71,6 +84,7 @@ def read_ledger(
         "version": lambda row: decoding.version(ledger, slot(row, 11), row[:11]),
         "quote": lambda row: decoding.quote(ledger, row),
         "support": lambda row: decoding.support(slot(row, 5), row[0], row[1:5], row[1]),
+        "tombstone": lambda row: decoding.tombstone(ledger, tenant, row),
     }
     for kind in KINDS:
         for row in stored[kind]:
@@ -100,6 +114,8 @@ def ledger_order(item: LedgerItem) -> tuple[Any, ...]:
             scope, subject = slot.scope, _place(slot.subject, ENTITY)
             rest = (scope.namespace, scope.purpose, *subject, slot.predicate, slot.language, item.value_key)
             return item.recorded_from, *rest
+        case Tombstone():
+            return (item.position,)
         case _:
             assert_never(item)
 
@@ -212,6 +228,10 @@ def _row(item: LedgerItem) -> tuple[int, tuple[object, ...]]:
             return 7, (*_slot_values(slot), bytes(item.value_key), item.recorded_from, *counts)
         case Quote():
             return 8, (item.claim, item.turn, item.start, item.end, item.text)
+        case Tombstone(lifted=lifted):
+            lift = (None, None, None) if lifted is None else (lifted.actor, lifted.position, lifted.recorded_at)
+            document = orjson.dumps(tombstone_row(item)).decode()
+            return 9, (document, item.actor, item.position, item.recorded_at, *lift)
         case _:
             assert_never(item)
 

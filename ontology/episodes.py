@@ -15,6 +15,9 @@ from ontology.ids import ClaimId, EpisodeId
 from ontology.instants import Instant
 from ontology.scope import Scope
 
+EMPTIED: Final = ""
+"""The body of a verbatim whose words were destroyed, though its episode stays; nobody records an empty one."""
+
 _DOMAIN: Final = "vigencia-episode-1"
 
 
@@ -105,3 +108,13 @@ def content_of(
     said: object = body if isinstance(body, str) else [[turn.speaker, turn.text] for turn in body]
     framed = [_DOMAIN, scope.namespace, scope.purpose, source, session, media_type, said]
     return hashlib.sha256(orjson.dumps(framed)).digest()
+
+
+def emptied(verbatim: Verbatim) -> Verbatim:
+    """The verbatim of an episode that stays, with nothing in it: not even what it would be known by again."""
+    kept = verbatim.kept
+    content = hashlib.sha256(orjson.dumps([_DOMAIN, "emptied", kept.episode])).digest()
+    return Verbatim(
+        kept=Kept(episode=kept.episode, scope=kept.scope, content=content), body=EMPTIED,
+        media_type=verbatim.media_type, session=None, source_uri=None, me=None, said_at=None,
+    )  # fmt: skip
