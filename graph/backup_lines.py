@@ -15,7 +15,7 @@ import orjson
 
 from graph.journal_lines import Chained, event_document, read_event
 from graph.sealing import Sealing
-from ontology.errors import Incorrect, Unsupported, shown
+from ontology.errors import Incorrect, NotFound, Unsupported, shown
 from ontology.events import Event, Payload
 from ontology.ids import EpisodeId, Ledger
 from ontology.instants import Instant
@@ -130,22 +130,20 @@ class TenantLines:
         return id in self.unread or position > self.unread_after
 
     def _event(self, document: Mapping[str, Any]) -> Chained:
+        sealing = self._lines.sealing
         try:
             event = read_event(document)
             payloads = [
-                self._lines.sealing.open_payload(self.tenant, event.position, owner, sealed)
-                for owner, sealed in document["sealed"]
+                sealing.open_payload(self.tenant, event.position, owner, sealed) for owner, sealed in document["sealed"]
             ]
+            there = tuple(payload for payload in payloads if payload is not None)
+            named = {payload.subject for payload in there}
+            absent = [owner for owner, _ in event.digests if owner not in named]
+            self.unreadable += sum(sealing.keys.is_destroyed(self.tenant, owner) for owner in absent)
         except (KeyError, TypeError, ValueError) as exc:
             raise self._lines.wrong("is no event of a backup") from exc
-        except Incorrect as exc:
+        except (Incorrect, NotFound) as exc:
             raise self._lines.wrong(f"cannot be read: {exc.message}") from exc
-        there = tuple(payload for payload in payloads if payload is not None)
-        named = {payload.subject for payload in there}
-        self.unreadable += sum(
-            owner not in named and self._lines.sealing.keys.is_destroyed(self.tenant, owner)
-            for owner, _ in event.digests
-        )
         return event, there
 
 

@@ -177,12 +177,10 @@ def test_what_is_not_read_yet_is_queued_again_and_what_was_read_is_not(store: Me
     world = World(NaiveStore())
     done, dead, leased, waits = record(world, "a", "b", "c", "d", session="s")
     queue, original = world.store.queue, world.store
-    for end in (
-        lambda lease: queue.complete(lease, b"[]", Instant(1)),
-        lambda lease: queue.give_up(lease, "no", Instant(1)),
-    ):
-        (lease,) = queue.lease("w", LATER, until=LATER, limit=1)
-        assert end(lease)
+    (read,) = queue.lease("w", LATER, until=LATER, limit=1)
+    assert queue.complete(read, b"[]", Instant(1))
+    (failed,) = queue.lease("w", LATER, until=LATER, limit=1)
+    assert queue.give_up(failed, "no", Instant(1))
     assert len(queue.lease("w", LATER, until=LATER, limit=9)) == 1
 
     restored = vault.restore(store, vault.back_up(original)[0])
@@ -325,6 +323,14 @@ def moved_within(lines: Lines) -> Lines:
     return written(found)
 
 
+def of_no_owner(lines: Lines) -> Lines:
+    """The id of an owner is damaged."""
+    found = documents(lines)
+    event = next(event for event in events(found) if event["digests"][-1][0])
+    event["digests"][-1][0] = "ent-1"
+    return written(found)
+
+
 def without_a_payload(lines: Lines) -> Lines:
     found = documents(lines)
     next(event for event in events(found) if event["sealed"])["sealed"].pop()
@@ -355,6 +361,7 @@ ALTERED: Final[dict[str, tuple[Alter, str]]] = {
     "events in another order": (swapped, "not later than the event before it"),
     "a payload at another position": (moved_within, "does not open with its key"),
     "a payload that was taken out": (without_a_payload, "is missing and no event destroyed it"),
+    "an owner that is none": (of_no_owner, "no entity 'ent-1'"),
     "another tenant": (of_another_tenant, "does not open with its key"),
     "a tenant that was taken out": (without_a_tenant, "does not vouch"),
     "nothing": (lambda lines: [], "ends before the header"),

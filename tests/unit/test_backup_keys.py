@@ -7,7 +7,6 @@ from pathlib import Path
 import orjson
 import pytest
 
-from api import backup_keys
 from api.backup_keys import KeyFile
 from ontology.errors import Incorrect, NotFound, Unavailable, Unsupported
 from ontology.ids import EntityId
@@ -70,7 +69,7 @@ def test_a_write_that_fails_leaves_it_as_it_was(file: KeyFile, monkeypatch: pyte
     def fails(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(backup_keys.os, "fsync", fails)
+    monkeypatch.setattr("os.fsync", fails)
     with pytest.raises(Unavailable, match=r"cannot be written: No space left on device; it is as it was"):
         file.destroy(ACME, [ANNA])
     monkeypatch.undo()
