@@ -176,9 +176,13 @@ class Forgetter:
             each.forget(stone.scope.tenant, stone)
 
 
-def each_tombstone(reader: Reader) -> Iterator[Tombstone]:
-    """All of the tenant, by position."""
-    after = 0
+def tombstones_of(reader: Reader, after: int) -> Iterator[Tombstone]:
+    """Those of the reader's namespace, by position, after one."""
+    return (stone for stone in each_tombstone(reader, after) if stone.scope.namespace == reader.scope.namespace)
+
+
+def each_tombstone(reader: Reader, after: int = 0) -> Iterator[Tombstone]:
+    """All of the tenant, by position, after one."""
     while page := reader.tombstones(limit=PAGE, after=after):
         yield from page
         after = page[-1].position
