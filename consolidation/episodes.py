@@ -61,6 +61,8 @@ class NewEpisode:
     zone: str | None = None
     root: str | None = None
     """What it repeats, where it is an echo; its own source where that is not given."""
+    part: int | None = None
+    """Which part of its session, where one is recorded in parts: the same words may come again in another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,7 @@ class _Checked:
     said_at: SaidAt | None
     observed_at: Instant | None
     root: str
+    part: int | None
 
 
 class Recorder:
@@ -114,6 +117,10 @@ class Recorder:
                 tx.remember(principal, key, kept(request, receipt), until)
         return Written(receipt=receipt, replayed=False)
 
+    def record_in(self, tx: Transaction, principal: str, episodes: Sequence[NewEpisode]) -> dict[str, JSON]:
+        """The same inside a transaction of the caller's, who has let the principal in; gives the receipt."""
+        return self._record(tx, principal, self._check(episodes, principal))
+
     # ---- writing
 
     def _record(self, tx: Transaction, principal: str, episodes: Sequence[_Checked]) -> dict[str, JSON]:
@@ -121,7 +128,7 @@ class Recorder:
         now, position = self._commits.time_after(head), head.position + 1
         _check_said(episodes, now)
         ledger = self._commits.ledger(head)
-        contents = [content_of(scope, e.source, e.session, e.media_type, e.body) for e in episodes]
+        contents = [content_of(scope, e.source, _part(e), e.media_type, e.body) for e in episodes]
         known = tx.recorded_as(list(dict.fromkeys(contents)))
         fresh: list[tuple[_Checked, Kept]] = []
         items: list[dict[str, JSON]] = []
@@ -183,6 +190,7 @@ class Recorder:
             said_at=None if episode.observed_at is None else SaidAt(text=episode.observed_at, zone=zone),
             observed_at=observed,
             root=_label(episode.root, "/root") or source,
+            part=episode.part,
         )
 
     def _body(self, episode: NewEpisode, zone: str | None) -> str | tuple[Turn, ...]:
@@ -208,6 +216,11 @@ class Recorder:
             raise TooLarge(detail, violations=(Violation(pointer=at, code="too_large", detail=detail),))
         if not any(text.strip() for text in texts):
             raise incorrect(at, "empty", "there are no words in it; give what was said")
+
+
+def _part(episode: _Checked) -> str | None:
+    """What the same words are compared within: the session, or a part of it."""
+    return episode.session if episode.part is None else f"{episode.session}\x1f{episode.part}"
 
 
 def _turn(turn: NewTurn, zone: str | None, at: str) -> Turn:
