@@ -21,6 +21,7 @@ OperationId = NewType("OperationId", str)
 """Of the reading of a recorded episode: the id of the episode with another prefix."""
 SessionId = NewType("SessionId", str)
 """Of a session: made from when it was opened, so that ids are in that order, and from chance."""
+TombstoneId = NewType("TombstoneId", str)
 Owner: TypeAlias = EntityId | EpisodeId
 """Whom a payload of the journal is about: a subject, or a recorded episode."""
 
@@ -30,9 +31,12 @@ FACT: Final = "fct"
 EPISODE: Final = "epi"
 OPERATION: Final = "opr"
 SESSION: Final = "ses"
+TOMBSTONE: Final = "frg"
 
-_KINDS: Final = {ENTITY: "entity", CLAIM: "claim", FACT: "fact", EPISODE: "episode", OPERATION: "operation"}
-_ID: Final = re.compile(r"(ent|clm|fct|epi|opr)_([a-z2-7]{8})_(\d{1,18})_(\d{1,9})", re.ASCII)
+_KINDS: Final = {
+    ENTITY: "entity", CLAIM: "claim", FACT: "fact", EPISODE: "episode", OPERATION: "operation", TOMBSTONE: "tombstone",
+}  # fmt: skip
+_ID: Final = re.compile(r"(ent|clm|fct|epi|opr|frg)_([a-z2-7]{8})_(\d{1,18})_(\d{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,10 @@ def operation_id(place: Place) -> OperationId:
 def session_id(opened_at: int, chance: bytes) -> SessionId:
     """The id of a session that was opened at an instant; `chance` has 8 bytes."""
     return SessionId(f"{SESSION}_{opened_at & 2**64 - 1:016x}{chance.hex()}")
+
+
+def tombstone_id(place: Place) -> TombstoneId:
+    return TombstoneId(f"{TOMBSTONE}_{place.ledger}_{place.position}_{place.ordinal}")
 
 
 def is_recorded(id: str) -> bool:
