@@ -3,7 +3,7 @@
 What a source signs is one text, the same for whoever makes it: a first line, then the episode as canonical JSON.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -114,7 +114,7 @@ def held_by(vouched: Vouched, source: Source) -> Held | None:
 
 
 def signed_bytes(
-    scope: Scope, source: str, media_type: str, body: str | Sequence[dict[str, str]], said: dict[str, JSON]
+    scope: Scope, source: str, media_type: str, body: str | Sequence[dict[str, str]], said: Mapping[str, JSON]
 ) -> bytes:
     """What a source signs: the first line, then RFC 8785 JSON of the members that are given.
 
