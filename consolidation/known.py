@@ -9,13 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from consolidation.extraction.base import ByKey, ByName, EpisodeText, Known, Me
-from consolidation.naming import NAMESAKES, normalised
+from consolidation.naming import NAMESAKES
 from graph.ports import Page, Reader
 from graph.state import resolve
 from ontology.facts import AsOf, Fact
 from ontology.ids import EntityId
 from ontology.instants import Instant
 from ontology.schema import Schema
+from ontology.tombstones import normalised
 from ontology.values import ValueType
 
 NAMES_MAX: Final = 40

@@ -1,7 +1,7 @@
 """Who is meant by the mentions of one episode: by key, by name or alias, else somebody new.
 
 Nobody is guessed. Where it is open who is meant, a claim that waits is about a stand-in: a thing of its own, whose key
-says the name and the episode, so that a reviewer sees what was said.
+says where it is named. It does not say the name, or forgetting those who have it would miss it.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from ontology.errors import shown
 from ontology.ids import EntityId, EpisodeId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
+from ontology.tombstones import normalised
 
 AMBIGUOUS_NAME: Final = "ambiguous-name"
 NAMESAKES: Final = 2
 """So many entities of one name are too many to know who is meant."""
 _EVER: Final = Interval(OPEN_START, OPEN_END)
-_STAND_IN_CHARS: Final = 300
 
 
 class Names:
@@ -35,8 +35,8 @@ class Names:
         self._new: list[tuple[str, str]] = []
         self._made: set[str] = set()
 
-    def of(self, mention: Mention, doubts: list[Held]) -> dict[str, str]:
-        """A key or an id; where it is open who is meant, that of a stand-in, and one doubt more."""
+    def of(self, mention: Mention, doubts: list[Held], place: str) -> dict[str, str]:
+        """A key or an id; where it is open who is meant, that of a stand-in for this place, and one doubt more."""
         match mention:
             case ByKey(key=key):
                 return {"id": key} if key.startswith("ent_") else {"key": key}
@@ -47,10 +47,10 @@ class Names:
                 if not found:
                     reason = f"several are called {shown(name)}, and nobody told which one is meant"
                     doubts.append(Held(state=Lifecycle.QUARANTINED, rule=AMBIGUOUS_NAME, reason=reason))
-                    return self._stand_in(normalised(name))
+                    return self._stand_in(place)
                 return found
             case Me():  # whoever checked the candidate has the doubt
-                return self._stand_in("speaker")
+                return self._stand_in(place)
 
     def new(self) -> Iterator[tuple[str, str]]:
         """The (key, name) of each entity that is new since this was asked last."""
@@ -99,13 +99,8 @@ class Names:
         page = Page(1)
         return not self._reader.history(id, None, known_at, _EVER, certain=False, order=Order.VALID, page=page)
 
-    def _stand_in(self, name: str) -> dict[str, str]:
-        return {"key": f"{name[:_STAND_IN_CHARS]}? {self._episode}"}
-
-
-def normalised(name: str) -> str:
-    """What names have in common that are told apart by case and blanks alone: the key of whoever is new."""
-    return " ".join(name.split()).casefold()
+    def _stand_in(self, place: str) -> dict[str, str]:
+        return {"key": f"? {self._episode} {place}"}
 
 
 def doubt_of(hold: Hold) -> Held:

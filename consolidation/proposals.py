@@ -68,10 +68,11 @@ class Proposals:
     def steps(self, candidate: Candidate, names: Names) -> Iterator[Step]:
         """The items that name who is new, then that of the candidate. Raises `Unwritable`."""
         doubts = self._doubts(candidate)
-        subject = names.of(candidate.subject, doubts)
+        place = f"{candidate.span.turn or 0}:{candidate.span.start}"
+        subject = names.of(candidate.subject, doubts, f"{place} subject")
         value = candidate.value
         if isinstance(value, ByKey | ByName):
-            value = {"type": "entity", **names.of(value, doubts)}
+            value = {"type": "entity", **names.of(value, doubts, f"{place} value")}
         trust = self._trust(candidate)
         fact = None
         if candidate.operation is Operation.REPLACE and not doubts:
