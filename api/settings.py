@@ -179,6 +179,12 @@ class Settings(BaseSettings):
     idempotency_days: int = Field(
         7, ge=1, le=365, description="how long an idempotency key is remembered; never under one day"
     )
+    backup_keys: Path | None = Field(
+        None, description="the key file of backups, made by the first one; what is forgotten loses its key there"
+    )
+    master_key_file: Path | None = Field(
+        None, description="the file of the master key that seals the key file: 64 hexadecimal digits"
+    )
     log_level: Annotated[str, AfterValidator(_level)] = Field(
         "info", description="what the log tells: debug, info, warning or error"
     )
