@@ -15,16 +15,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from api.backup_keys import KeyFile
 from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
 from consolidation.sessions import Sessions, Tempo
+from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
-from ontology.errors import NotFound, Unavailable, shown
+from ontology.claims import Trust
+from ontology.errors import Incorrect, NotFound, Unavailable, shown
 from ontology.instants import Instant
 from ontology.packs import load_core
 from ontology.schema import Schema
@@ -179,6 +182,17 @@ class Services:
         self.store.close()
 
 
+def key_file_of(settings: Settings, randomness: Randomness | None = None) -> KeyFile | None:
+    """The key file of backups that the settings name, if they do. Raises `Incorrect` where they name half of it."""
+    path, master = settings.backup_keys, settings.master_key_file
+    if path is None and master is None:
+        return None
+    if path is None or master is None:
+        missing = "VIGENCIA_BACKUP_KEYS" if path is None else "VIGENCIA_MASTER_KEY_FILE"
+        raise Incorrect(f"backups need a key file and a master key, and {missing} is not set", remedy="set both")
+    return KeyFile(path, master, randomness or SystemRandomness())
+
+
 def place_of(settings: Settings) -> Place:
     """Where the settings say that memory is kept."""
     if settings.store.startswith(SQLITE):
@@ -207,7 +221,11 @@ def open_services(
 def services_over(
     store: MemoryStore, settings: Settings, clock: Clock, randomness: Randomness, reads: Reads | None = None
 ) -> Services:
-    """The services over a store that is open; `reads` in place of the extractors that the settings name."""
+    """The services over a store that is open; `reads` in place of the extractors that the settings name.
+
+    Raises `Incorrect` where the file of sources cannot be used.
+    """
+    sources = _sources(settings)
     writer = Writer(
         store=store,
         clock=clock,
@@ -215,6 +233,7 @@ def services_over(
         core=load_core(),
         items_max=settings.items_max,
         key_days=settings.idempotency_days,
+        sources=sources,
     )
     recorder = Recorder(
         store=store,
@@ -222,6 +241,7 @@ def services_over(
         randomness=randomness,
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
+        sources=sources,
     )
     sessions = Sessions(
         store=store,
@@ -246,10 +266,21 @@ def services_over(
     )
 
 
+def _sources(settings: Settings) -> Sources:
+    if settings.sources_file is None:
+        return NoSources()
+    from api.source_file import load_sources
+
+    return load_sources(settings.sources_file)
+
+
 def make_worker(opened: Services) -> Worker:
     """A worker over these services, not begun."""
     settings = opened.settings
-    pipeline = Pipeline(store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads)
+    pipeline = Pipeline(
+        store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads,
+        model_trust=Trust[settings.model_trust.upper()],
+    )  # fmt: skip
     return Worker(
         store=opened.store,
         runs=pipeline,
