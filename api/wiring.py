@@ -20,10 +20,12 @@ from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
+from ontology.claims import Trust
 from ontology.errors import Incorrect, NotFound, Unavailable, shown
 from ontology.instants import Instant
 from ontology.packs import load_core
@@ -217,7 +219,11 @@ def open_services(
 def services_over(
     store: MemoryStore, settings: Settings, clock: Clock, randomness: Randomness, reads: Reads | None = None
 ) -> Services:
-    """The services over a store that is open; `reads` in place of the extractors that the settings name."""
+    """The services over a store that is open; `reads` in place of the extractors that the settings name.
+
+    Raises `Incorrect` where the file of sources cannot be used.
+    """
+    sources = _sources(settings)
     writer = Writer(
         store=store,
         clock=clock,
@@ -225,6 +231,7 @@ def services_over(
         core=load_core(),
         items_max=settings.items_max,
         key_days=settings.idempotency_days,
+        sources=sources,
     )
     recorder = Recorder(
         store=store,
@@ -232,6 +239,7 @@ def services_over(
         randomness=randomness,
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
+        sources=sources,
     )
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
@@ -246,10 +254,21 @@ def services_over(
     )
 
 
+def _sources(settings: Settings) -> Sources:
+    if settings.sources_file is None:
+        return NoSources()
+    from api.source_file import load_sources
+
+    return load_sources(settings.sources_file)
+
+
 def make_worker(opened: Services) -> Worker:
     """A worker over these services, not begun."""
     settings = opened.settings
-    pipeline = Pipeline(store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads)
+    pipeline = Pipeline(
+        store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads,
+        model_trust=Trust[settings.model_trust.upper()],
+    )  # fmt: skip
     return Worker(
         store=opened.store,
         runs=pipeline,
