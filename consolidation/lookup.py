@@ -19,6 +19,7 @@ from consolidation.check import (
 )
 from consolidation.forgetting.graves import Graves
 from consolidation.policy import Authority
+from consolidation.vouching import Sources
 from graph.ports import Page, Transaction
 from ontology.claims import Entity, Episode, Source
 from ontology.errors import Incorrect, Refused, Violation, shown
@@ -46,6 +47,7 @@ class Context:
     """Its recorded time."""
     kind: Kind
     authority: Authority
+    sources: Sources
 
 
 class Lookup:

@@ -65,7 +65,7 @@ class BackupWriter:
     def event(self, tenant: Tenant, event: Event, payloads: Iterable[Payload]) -> int:
         """Gives how many payloads it leaves out, since the keys of their owners were destroyed."""
         sealed = [(each.subject, self._sealing.seal_payload(tenant, event.position, each)) for each in payloads]
-        kept = [(owner, text) for owner, text in sealed if text is not None]
+        kept = [(owner, *found) for owner, found in sealed if found is not None]
         self._line({**event_document(event), "sealed": kept})
         return len(sealed) - len(kept)
 
@@ -134,12 +134,13 @@ class TenantLines:
         try:
             event = read_event(document)
             payloads = [
-                sealing.open_payload(self.tenant, event.position, owner, sealed) for owner, sealed in document["sealed"]
+                sealing.open_payload(self.tenant, event.position, owner, sealed, int(generation))
+                for owner, sealed, generation in document["sealed"]
             ]
             there = tuple(payload for payload in payloads if payload is not None)
             named = {payload.subject for payload in there}
             absent = [owner for owner, _ in event.digests if owner not in named]
-            self.unreadable += sum(sealing.keys.is_destroyed(self.tenant, owner) for owner in absent)
+            self.unreadable += sum(sealing.keys.was_destroyed(self.tenant, owner) for owner in absent)
         except (KeyError, TypeError, ValueError) as exc:
             raise self._lines.wrong("is no event of a backup") from exc
         except (Incorrect, NotFound) as exc:

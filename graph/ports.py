@@ -18,6 +18,7 @@ from typing import Final, NamedTuple, Protocol
 from graph.access import AccessStore, AccessTransaction
 from graph.forgetting import ForgettingTransaction, Scrubbed, TombstoneReader
 from graph.queue import Queue
+from graph.sessions import SessionStore, SessionTransaction
 from ontology.claims import Entity, Episode, Lifecycle, Source, Told
 from ontology.entries import Entry
 from ontology.episodes import Quote, RecordedEpisode
@@ -240,7 +241,7 @@ class Reader(TombstoneReader, Protocol):
         ...
 
 
-class Transaction(Reader, AccessTransaction, ForgettingTransaction, Protocol):
+class Transaction(Reader, AccessTransaction, ForgettingTransaction, SessionTransaction, Protocol):
     """A reader under the tenant's write lock. A write applies at most one commit, an import many, all or none."""
 
     def within(self, scope: Scope) -> "Transaction":
@@ -354,6 +355,9 @@ class MemoryStore(Protocol):
 
     @property
     def queue(self) -> Queue: ...
+
+    @property
+    def sessions(self) -> SessionStore: ...
 
     def tenants(self) -> list[Tenant]: ...
 

@@ -140,7 +140,7 @@ def _check(
         problems = verify_chain(
             in_time(looked_at(part), now, 0, {}),
             complete=True,
-            is_destroyed=lambda owner, tenant=tenant: sealing.keys.is_destroyed(tenant, owner),  # type: ignore[misc]
+            is_destroyed=lambda owner, tenant=tenant: sealing.keys.was_destroyed(tenant, owner),  # type: ignore[misc]
         )
         if problems:
             raise Incorrect(

@@ -33,16 +33,21 @@ class Sealing:
         self._randomness = randomness
         self._cipher = lru_cache(maxsize=_CIPHERS_KEPT)(self._make_cipher)
 
-    def seal_payload(self, tenant: Tenant, position: int, payload: Payload) -> str | None:
-        """A payload for the backup; `None` where the key of its owner was destroyed."""
+    def seal_payload(self, tenant: Tenant, position: int, payload: Payload) -> tuple[str, int] | None:
+        """A payload for the backup and which key of its owner it takes; `None` where all of them were destroyed."""
+        generation = self.keys.generation(tenant, payload.subject)
+        if generation is None:
+            return None
         if len(payload.salt) > 255:
             raise ValueError("a salt of more than 255 bytes")
         plain = bytes([len(payload.salt)]) + payload.salt + payload.body
-        return self._seal(tenant, payload.subject, position, plain)
+        return self._seal(tenant, payload.subject, generation, position, plain), generation
 
-    def open_payload(self, tenant: Tenant, position: int, owner: Owner | None, sealed: str) -> Payload | None:
-        """The payload again; `None` where the key of its owner was destroyed. Raises `Incorrect`."""
-        plain = self._open(tenant, owner, position, sealed)
+    def open_payload(
+        self, tenant: Tenant, position: int, owner: Owner | None, sealed: str, generation: int
+    ) -> Payload | None:
+        """The payload again; `None` where this key of its owner was destroyed. Raises `Incorrect`."""
+        plain = self._open(tenant, owner, generation, position, sealed)
         if plain is None:
             return None
         end = 1 + plain[0]
@@ -50,24 +55,23 @@ class Sealing:
 
     def seal_beside(self, tenant: Tenant, what: str, plain: bytes) -> str:
         """What a backup holds of a tenant beside its journal."""
-        sealed = self._seal(tenant, None, what, plain)
-        if sealed is None:
-            raise ValueError("the key of what belongs to nobody is never destroyed")
-        return sealed
+        return self._seal(tenant, None, 0, what, plain)
 
     def open_beside(self, tenant: Tenant, what: str, sealed: str) -> bytes:
         """The same back. Raises `Incorrect`."""
-        return self._open(tenant, None, what, sealed) or b""
+        return self._open(tenant, None, 0, what, sealed) or b""
 
-    def _seal(self, tenant: Tenant, owner: Owner | None, where: int | str, plain: bytes) -> str | None:
-        cipher = self._cipher(tenant, owner)
+    def _seal(self, tenant: Tenant, owner: Owner | None, generation: int, where: int | str, plain: bytes) -> str:
+        cipher = self._cipher(tenant, owner, generation)
         if cipher is None:
-            return None
+            raise ValueError("sealed with a key that was destroyed")
         nonce = self._randomness.bytes(NONCE_BYTES)
         return b64encode(nonce + cipher.encrypt(nonce, plain, _bound(tenant, owner, where))).decode()
 
-    def _open(self, tenant: Tenant, owner: Owner | None, where: int | str, sealed: str) -> bytes | None:
-        cipher = self._cipher(tenant, owner)
+    def _open(
+        self, tenant: Tenant, owner: Owner | None, generation: int, where: int | str, sealed: str
+    ) -> bytes | None:
+        cipher = self._cipher(tenant, owner, generation)
         if cipher is None:
             return None
         about = "what is about nobody" if owner is None else f"what is about {owner}"
@@ -81,8 +85,8 @@ class Sealing:
                 "under another key"
             ) from exc
 
-    def _make_cipher(self, tenant: Tenant, owner: Owner | None) -> AESGCM | None:
-        key = self.keys.key(tenant, owner)
+    def _make_cipher(self, tenant: Tenant, owner: Owner | None, generation: int) -> AESGCM | None:
+        key = self.keys.key(tenant, owner, generation)
         return None if key is None else AESGCM(key)
 
 

@@ -318,4 +318,5 @@ QUERIES: Final = {
     **named_queries(_PACKAGE, "queries.cypher", "//"),
     **named_queries(_PACKAGE, "episodes.cypher", "//"),
     **named_queries(_PACKAGE, "forgetting.cypher", "//"),
+    **named_queries(_PACKAGE, "sessions.cypher", "//"),
 }

@@ -138,4 +138,5 @@ QUERIES: Final = {
     **named_queries(_PACKAGE, "queries.sql", "--"),
     **named_queries(_PACKAGE, "episodes.sql", "--"),
     **named_queries(_PACKAGE, "forgetting.sql", "--"),
+    **named_queries(_PACKAGE, "sessions.sql", "--"),
 }

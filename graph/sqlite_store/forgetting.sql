@@ -154,7 +154,7 @@ DELETE FROM names WHERE tenant_pk = ?1
 INSERT INTO scrubs DEFAULT VALUES
 
 -- name: scrubs
-SELECT pk FROM scrubs
+SELECT pk FROM scrubs WHERE pk > 0 LIMIT 1
 
 -- name: end_scrubs
-DELETE FROM scrubs
+DELETE FROM scrubs WHERE pk > 0

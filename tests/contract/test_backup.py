@@ -246,10 +246,10 @@ def test_no_key_that_is_left_opens_what_was_forgotten(world: World, vault: Vault
     lines, _ = vault.back_up(store)
     ben = world.id("ben")
     entries = [
-        (event["position"], owner, sealed)
+        (event["position"], owner, sealed, generation)
         for event in documents(lines)
         if "sealed" in event and "position" in event
-        for owner, sealed in event["sealed"]
+        for owner, sealed, generation in event["sealed"]
     ]
     opened = [vault.sealing().open_payload(ACME, *entry) for entry in entries if entry[1] == ben]
     assert any(payload is not None and MARKER.encode() in payload.body for payload in opened)
@@ -258,14 +258,30 @@ def test_no_key_that_is_left_opens_what_was_forgotten(world: World, vault: Vault
 
     sealing = vault.sealing()
     of_all = [sealing.keys.key(ACME, owner) for owner in {entry[1] for entry in entries} - {ben}]
-    for position, owner, sealed in entries:
+    for position, owner, sealed, generation in entries:
         if owner == ben:
-            assert sealing.open_payload(ACME, position, owner, sealed) is None
+            assert sealing.open_payload(ACME, position, owner, sealed, generation) is None
             for other in [*of_all, *sealing.keys.nodes.values(), sealing.keys.of_manifests()]:
                 assert other is not None
                 forced = Sealing(OwnerKeys({"": other}), SeededRandomness())
                 with pytest.raises(Incorrect, match="does not open"):
-                    forced.open_payload(ACME, position, owner, sealed)
+                    forced.open_payload(ACME, position, owner, sealed, generation)
+
+
+def test_what_stays_of_an_owner_is_sealed_anew_and_what_was_destroyed_of_it_stays_unread(
+    world: World, vault: Vault
+) -> None:
+    store = lived(world)
+    (operation,) = record(world, MARKER)
+    old, _ = vault.back_up(store)
+    vault.keys = vault.keys.renewed(ACME, [EpisodeId(operation.replace("opr", "epi", 1))])
+    new, done = vault.back_up(store)
+
+    copy, other = NaiveStore(), NaiveStore()
+    assert vault.restore(copy, new).unreadable == done.left_out == 0
+    assert vault.restore(other, old).unreadable == 1
+    assert ledger_hash(copy, ACME) == ledger_hash(store, ACME)
+    assert not any(row for kind, row in other.ledger(ACME) if kind == "kept")
 
 
 def test_a_backup_made_after_forgetting_leaves_out_what_has_no_key(world: World, vault: Vault) -> None:
@@ -316,9 +332,9 @@ def swapped(lines: Lines) -> Lines:
 def moved_within(lines: Lines) -> Lines:
     """The payload of one position stands at another of the same owner."""
     found = documents(lines)
-    mine = [event for event in events(found) if any(owner for owner, _ in event["sealed"])]
-    owner = next(owner for owner, _ in mine[0]["sealed"] if owner)
-    one, other = (next(e for e in event["sealed"] if e[0] == owner) for event in mine if owner in dict(event["sealed"]))
+    mine = [event for event in events(found) if any(owner for owner, *_ in event["sealed"])]
+    owner = next(owner for owner, *_ in mine[0]["sealed"] if owner)
+    one, other, *_ = [entry for event in mine for entry in event["sealed"] if entry[0] == owner]
     one[1], other[1] = other[1], one[1]
     return written(found)
 

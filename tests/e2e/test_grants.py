@@ -16,7 +16,9 @@ from api.wiring import Services
 from consolidation.episodes import NewEpisode
 from consolidation.forgetting.forgetter import Named
 from consolidation.items import Assert, Said
+from consolidation.sessions import NewNote, NewSession
 from ontology.grants import Grant
+from ontology.ids import SessionId
 from ontology.instants import SECOND, Instant
 from ontology.scope import Scope, scope_of
 from tests.e2e.conftest import answer, issued, problem
@@ -35,6 +37,7 @@ Read, Written, Reviewed = frozenset({Grant.READ}), frozenset({Grant.WRITE}), fro
 NEEDED: Final[dict[str, frozenset[Grant]]] = {
     "write_claims": Written, "withdraw_source": Written, "record_episodes": Written, "retry_operation": Written,
     "withdraw_claim": Read | Written, "replace_fact": Read | Written, "retract_fact": Read | Written,
+    "open_session": Written, "add_notes": Written, "end_session": Written,
     "list_held": Reviewed, "show_held": Reviewed, "promote_held": Reviewed, "reject_held": Reviewed,
     "put_ontology": frozenset({Grant.ADMIN}),
     "forget": frozenset({Grant.FORGET}), "forget_subject": frozenset({Grant.FORGET}),
@@ -61,6 +64,9 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "reject_held": {**WRITE, "expected_version": 2},
     "record_episodes": {**SCOPE, "episodes": [{"text": MARKER}]},
     "retry_operation": SCOPE,
+    "open_session": SCOPE,
+    "add_notes": {**SCOPE, "notes": [{"text": MARKER}]},
+    "end_session": SCOPE,
     "replace_fact": {**WRITE, "expected_version": 1, "value": MARKER},
     "retract_fact": {**WRITE, "expected_version": 1},
     "put_ontology": {"pack": "mine", "predicates": {"calls_at": {}}},
@@ -111,6 +117,7 @@ def world(services: Services) -> Iterator[World]:
         "facts": receipt[0]["opened"][0], "claims": receipt[0]["claim"], "entities": receipt[0]["subject"]["id"],
         "sources": MARKER, "review": held[0]["claim"], "namespaces": "notes", **_dead_letter(services, scope),
         "subjects": receipt[0]["subject"]["id"], "tombstones": _tombstone(services, scope),
+        "sessions": _session(services, scope),
     }  # fmt: skip
     services.writer.write(scope_of("other"), "person", [item])
     with TestClient(create_app(services), base_url="http://memory.example", client=("203.0.113.9", 5)) as client:
@@ -132,6 +139,13 @@ def _tombstone(services: Services, scope: Scope) -> str:
     named = Named(subject=KEY, predicate="alias")
     confirm = str(services.forgetter.preview(scope, named)["manifest"])
     return str(services.forgetter.forget(scope, "person", named, confirm=confirm)["tombstone"])
+
+
+def _session(services: Services, scope: Scope) -> str:
+    """A session of Ann's with a note."""
+    id = SessionId(str(services.sessions.open(scope, "ann", NewSession()).receipt["id"]))
+    services.sessions.note(scope, "ann", id, [NewNote(text=MARKER)])
+    return id
 
 
 def all_but(grant: Grant) -> str:
@@ -177,7 +191,7 @@ def test_a_key_of_another_tenant_sees_nothing(world: World, route: Route) -> Non
 
     sent = str(BODIES.get(route.name, "")) + str(response.request.url)
     assert MARKER.encode() not in response.content.replace(sent.encode(), b"") or MARKER in sent
-    for id in (world.ids[kind] for kind in ("facts", "claims", "entities", "episodes", "operations")):
+    for id in (world.ids[kind] for kind in ("facts", "claims", "entities", "episodes", "operations", "sessions")):
         assert id.encode() not in response.content or id in str(response.request.url)
     if "{id" in route.path and route.name != "withdraw_source":
         problem(response, 404, "not-found")
