@@ -20,6 +20,7 @@ from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.serving import Serving
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
@@ -166,6 +167,7 @@ class Services:
     randomness: Randomness
     settings: Settings
     recorder: Recorder
+    serving: Serving
     reads: Reads
     """What reads episodes."""
     worker: Worker | None
@@ -249,6 +251,7 @@ def services_over(
         randomness=randomness,
         settings=settings,
         recorder=recorder,
+        serving=Serving(store=store, clock=clock, randomness=randomness),
         reads=reads or named,
         worker=None,
     )
