@@ -20,6 +20,7 @@ from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
@@ -166,6 +167,7 @@ class Services:
     randomness: Randomness
     settings: Settings
     recorder: Recorder
+    sessions: Sessions
     reads: Reads
     """What reads episodes."""
     worker: Worker | None
@@ -241,6 +243,15 @@ def services_over(
         key_days=settings.idempotency_days,
         sources=sources,
     )
+    sessions = Sessions(
+        store=store,
+        recorder=recorder,
+        clock=clock,
+        randomness=randomness,
+        tempo=Tempo(turns=settings.session_turns, idle_seconds=settings.session_idle_seconds),
+        bytes_max=settings.episode_bytes_max,
+        key_days=settings.idempotency_days,
+    )
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
         store=store,
@@ -249,6 +260,7 @@ def services_over(
         randomness=randomness,
         settings=settings,
         recorder=recorder,
+        sessions=sessions,
         reads=reads or named,
         worker=None,
     )
@@ -275,6 +287,7 @@ def make_worker(opened: Services) -> Worker:
         clock=opened.clock,
         name=f"{socket.gethostname()}-{os.getpid()}",
         pace=Pace(lease_seconds=settings.lease_seconds, attempts_max=settings.attempts_max),
+        aside=opened.sessions.end_idle,
     )
 
 
