@@ -21,6 +21,7 @@ from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
 from consolidation.serving import Serving
+from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
@@ -168,6 +169,7 @@ class Services:
     settings: Settings
     recorder: Recorder
     serving: Serving
+    sessions: Sessions
     reads: Reads
     """What reads episodes."""
     worker: Worker | None
@@ -243,6 +245,15 @@ def services_over(
         key_days=settings.idempotency_days,
         sources=sources,
     )
+    sessions = Sessions(
+        store=store,
+        recorder=recorder,
+        clock=clock,
+        randomness=randomness,
+        tempo=Tempo(turns=settings.session_turns, idle_seconds=settings.session_idle_seconds),
+        bytes_max=settings.episode_bytes_max,
+        key_days=settings.idempotency_days,
+    )
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
         store=store,
@@ -252,6 +263,7 @@ def services_over(
         settings=settings,
         recorder=recorder,
         serving=Serving(store=store, clock=clock, randomness=randomness),
+        sessions=sessions,
         reads=reads or named,
         worker=None,
     )
@@ -278,6 +290,7 @@ def make_worker(opened: Services) -> Worker:
         clock=opened.clock,
         name=f"{socket.gethostname()}-{os.getpid()}",
         pace=Pace(lease_seconds=settings.lease_seconds, attempts_max=settings.attempts_max),
+        aside=opened.sessions.end_idle,
     )
 
 
