@@ -21,6 +21,7 @@ from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.forgetting.forgetter import Forgetter
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.serving import Serving
 from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
@@ -170,6 +171,7 @@ class Services:
     settings: Settings
     recorder: Recorder
     forgetter: Forgetter
+    serving: Serving
     sessions: Sessions
     reads: Reads
     """What reads episodes."""
@@ -271,6 +273,7 @@ def services_over(
         settings=settings,
         recorder=recorder,
         forgetter=forgetter,
+        serving=Serving(store=store, clock=clock, randomness=randomness),
         sessions=sessions,
         reads=reads or named,
         worker=None,
