@@ -20,6 +20,7 @@ from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.records import Records
 from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
@@ -280,6 +281,7 @@ def make_worker(opened: Services) -> Worker:
     pipeline = Pipeline(
         store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads,
         model_trust=Trust[settings.model_trust.upper()],
+        records=Records(store=opened.store, clock=opened.clock, randomness=opened.randomness),
     )  # fmt: skip
     return Worker(
         store=opened.store,
