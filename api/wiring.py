@@ -21,6 +21,7 @@ from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
 from consolidation.records import Records
+from consolidation.serving import Serving
 from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
@@ -168,6 +169,7 @@ class Services:
     randomness: Randomness
     settings: Settings
     recorder: Recorder
+    serving: Serving
     sessions: Sessions
     reads: Reads
     """What reads episodes."""
@@ -261,6 +263,7 @@ def services_over(
         randomness=randomness,
         settings=settings,
         recorder=recorder,
+        serving=Serving(store=store, clock=clock, randomness=randomness),
         sessions=sessions,
         reads=reads or named,
         worker=None,

@@ -25,6 +25,7 @@ from consolidation.worker import findings
 from graph.ports import Finding, Reader
 from ontology.access import Ownership
 from ontology.errors import JSON, Incorrect, PreconditionRequired, Violation, shown
+from ontology.facts import FactVersion
 from ontology.grants import Grant, reaches
 from ontology.ids import OperationId, SessionId
 from ontology.instants import Instant
@@ -118,6 +119,10 @@ class Call:
         )  # fmt: skip
         self.services.wake_worker()
         return recorded
+
+    def served(self, scope: Permitted, session: str, versions: Sequence[FactVersion]) -> None:
+        """Remember what the caller was served in a session, of a scope that was asked for reading."""
+        self.services.serving.register(scope.demand(Grant.READ), self.principal.name, session, versions)
 
     def operations(self, scope: Permitted, ids: Sequence[OperationId]) -> list[Operation]:
         """Operations of a scope that was asked for reading, or in which one was just queued. Raises `NotFound`."""
