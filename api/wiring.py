@@ -21,6 +21,7 @@ from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.forgetting.forgetter import Forgetter
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.records import Records
 from consolidation.serving import Serving
 from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
@@ -294,6 +295,7 @@ def make_worker(opened: Services) -> Worker:
     pipeline = Pipeline(
         store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads,
         model_trust=Trust[settings.model_trust.upper()],
+        records=Records(store=opened.store, clock=opened.clock, randomness=opened.randomness),
     )  # fmt: skip
     return Worker(
         store=opened.store,

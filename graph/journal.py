@@ -96,6 +96,7 @@ def decode(event: Event, payloads: Iterable[Payload], *, tenant: Tenant | None =
         shown=found[Section.SHOWN],
         support=found[Section.SUPPORT],
         slots=found[Section.SLOTS],
+        records=found[Section.RECORDS],
         removals=found[Section.REMOVALS],
         tombstones=found[Section.TOMBSTONES],
         lifts=found[Section.LIFTS],
@@ -210,6 +211,8 @@ def _sections(
     if changes.quotes:
         said_of = {claim.id: claim.slot.subject for claim in changes.claims}
         yield Section.QUOTES, changes.quotes, [said_of[each.claim] for each in changes.quotes]
+    if changes.records:
+        yield Section.RECORDS, changes.records, [each.episode for each in changes.records]
     if changes.tombstones:
         yield Section.TOMBSTONES, changes.tombstones, [None] * len(changes.tombstones)
     if changes.lifts:

@@ -22,10 +22,11 @@ class Section(enum.IntEnum):
     SLOTS = 12
     VERBATIMS = 13
     QUOTES = 14
-    REMOVALS = 15
-    TOMBSTONES = 16
-    LIFTS = 17
-    SECRETS = 18
+    RECORDS = 15
+    REMOVALS = 16
+    TOMBSTONES = 17
+    LIFTS = 18
+    SECRETS = 19
 
 
 SLOT_FIELD: Final = {

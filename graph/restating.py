@@ -9,7 +9,7 @@ from graph.journal_words import read_words, words_row
 from ontology.episodes import EMPTIED, Kept, emptied
 from ontology.events import Erasure, Payload, Restated
 from ontology.facts import Slot
-from ontology.ids import ClaimId, EpisodeId, FactId
+from ontology.ids import ClaimId, EpisodeId, FactId, Owner
 from ontology.values import ValueKey
 
 
@@ -78,18 +78,28 @@ def cut(payloads: Iterable[tuple[int, Payload]], what: Cut, *, salts: Callable[[
     return found
 
 
-def empty(payloads: Iterable[tuple[int, Payload]], *, salts: Callable[[], bytes]) -> tuple[list[Restated], list[Kept]]:
-    """Payloads about recorded episodes without their words, and how the episodes are kept from now on."""
-    found, kept = [], []
+def empty(
+    payloads: Iterable[tuple[int, Payload]], *, salts: Callable[[], bytes]
+) -> tuple[list[Restated], list[Kept], list[tuple[int, Owner]]]:
+    """What is left of the payloads about recorded episodes that lose their words, how the episodes are kept from now
+    on, and of which payloads nothing is left."""
+    found: list[Restated] = []
+    kept: list[Kept] = []
+    whole: list[tuple[int, Owner]] = []
     for position, payload in payloads:
         body = load(payload)
-        rows = body[3][Section.VERBATIMS]
-        words = [emptied(read_words(row, EpisodeId(payload.subject or ""), None)) for row in rows if row[2] != EMPTIED]
-        if words:
-            body[3][Section.VERBATIMS] = [words_row(each) for each in words]
-            found.append(Restated(position=position, payload=seal(payload.subject, salts(), dump(body))))
-            kept += [each.kept for each in words]
-    return found, kept
+        owner = EpisodeId(payload.subject or "")
+        words = [read_words(row, owner, None) for row in body[3][Section.VERBATIMS]]
+        if not words:
+            whole.append((position, owner))
+        elif words[0].body != EMPTIED:
+            left = emptied(words[0])
+            sections: list[list[object]] = [[] for _ in Section]
+            sections[Section.VERBATIMS] = [words_row(left)]
+            shell = dump([body[0], [], [], sections, None])
+            found.append(Restated(position=position, payload=seal(owner, salts(), shell)))
+            kept.append(left.kept)
+    return found, kept, whole
 
 
 def outlives(detail: Mapping[str, object], erasure: Erasure, claims: Collection[ClaimId]) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ontology.claims import Claim, Entity, Episode, Transition, Trust
-from ontology.episodes import Kept, Quote, Verbatim
+from ontology.episodes import EpisodeRecord, Kept, Quote, Verbatim
 from ontology.errors import JSON
 from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Owner
@@ -145,6 +145,8 @@ class ChangeSet:
     shown: tuple[Shown, ...] = ()
     support: tuple[Support, ...] = ()
     slots: tuple[SlotHead, ...] = ()
+    records: tuple[EpisodeRecord, ...] = ()
+    """Of episodes that earlier commits recorded. A store keeps no more of them than their payloads."""
     removals: tuple[Removal, ...] = ()
     """Applied with the erasures, before all that is new."""
     tombstones: tuple[Tombstone, ...] = ()

@@ -38,13 +38,11 @@ def commit_of(tx: Transaction, plan: Plan, deed: Deed, salts: Callable[[], bytes
     what = _cut(plan)
     owners = {c.slot.subject for c in plan.cuts} | {slot.subject for slot in plan.quotes}
     restated = [r for owner in sorted(owners - {plan.whole}) for r in cut(tx.payloads_about(owner), what, salts=salts)]
-    kept = []
-    for id in plan.emptied:
-        left, emptied = empty(tx.payloads_about(id), salts=salts)
-        restated += left
-        kept += emptied
+    words = [payload for id in plan.emptied for payload in tx.payloads_about(id)]
+    left, kept, wordless = empty(words, salts=salts)
+    restated += left
     whole: list[Owner] = [*plan.episodes] if plan.whole is None else [plan.whole, *plan.episodes]
-    payloads = tuple((position, owner) for owner in whole for position, _ in tx.payloads_about(owner))
+    payloads = [(position, owner) for owner in whole for position, _ in tx.payloads_about(owner)]
     if plan.cited:
         restated += cut(tx.payloads_about(None), what, salts=salts)
     stone = _tombstone(plan, deed, whole, restated)
@@ -63,7 +61,7 @@ def commit_of(tx: Transaction, plan: Plan, deed: Deed, salts: Callable[[], bytes
         tombstones=(stone,),
         secret=deed.secret if deed.is_new_secret else None,
     )
-    destroyed = Destroyed(payloads=payloads, emptied=tuple(kept), cited=tuple(plan.cited))
+    destroyed = Destroyed(payloads=(*payloads, *wordless), emptied=tuple(kept), cited=tuple(plan.cited))
     return journal.commit(changes, tx.head, salts=salts, restated=restated, destroyed=destroyed)
 
 

@@ -62,6 +62,8 @@ def _of_owners(tx: Transaction, stone: Tombstone) -> Iterator[tuple[str, int]]:
     recorded = [EpisodeId(id) for id in stone.destroyed if is_recorded(id)]
     yield "verbatims", sum(_is_there(tx.recorded_episode, id) for id in recorded)
     yield "verbatims", sum(_has_words(tx, id) for id in stone.restated if is_recorded(id))
+    read = [EpisodeId(id) for id in (*stone.destroyed, *stone.restated) if is_recorded(id)]
+    yield "summaries", sum(tx.episode_record(id) is not None for id in read)
 
 
 def _in_journal(tx: Transaction, stone: Tombstone) -> Iterator[int]:
