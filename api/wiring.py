@@ -15,8 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from api.announcing import Announcer
 from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
+from api.streams import Streams
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
 from consolidation.worker import Pace, Worker
@@ -31,8 +33,6 @@ from ontology.scope import scope_of
 
 FREE_BYTES_MIN: Final = 100 * 1024**2
 _MAKE_IT: Final = "make it with `vigencia init`, or name another with --store"
-DRAIN_SECONDS: Final = 10.0
-"""How long the end of a server waits for the episode at hand."""
 _RETRY_SECONDS: Final = 1.0
 
 log = logging.getLogger("vigencia.api.wiring")
@@ -153,6 +153,25 @@ class Neo4jPlace:
         return iter(())
 
 
+class Drain:
+    """How long a process that is told to end has for it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._until: float | None = None
+
+    def begin(self) -> None:
+        """It was told so now, unless it was before."""
+        if self._until is None:
+            self._until = time.monotonic() + self._seconds
+
+    def left(self) -> float:
+        """What is left, a second at least: who has nothing to end needs no more."""
+        self.begin()
+        assert self._until is not None
+        return max(1.0, self._until - time.monotonic())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """What an application works with: one per process and database."""
@@ -165,6 +184,10 @@ class Services:
     recorder: Recorder
     reads: Reads
     """What reads episodes."""
+    announcer: Announcer
+    """Who is told what the writer and the recorder wrote."""
+    streams: Streams
+    drain: Drain
     worker: Worker | None
     """The one of this process, if it has one."""
 
@@ -206,6 +229,8 @@ def services_over(
     store: MemoryStore, settings: Settings, clock: Clock, randomness: Randomness, reads: Reads | None = None
 ) -> Services:
     """The services over a store that is open; `reads` in place of the extractors that the settings name."""
+    streams = Streams(settings.streams_max)
+    announcer = Announcer(streams)
     writer = Writer(
         store=store,
         clock=clock,
@@ -213,6 +238,7 @@ def services_over(
         core=load_core(),
         items_max=settings.items_max,
         key_days=settings.idempotency_days,
+        observer=announcer,
     )
     recorder = Recorder(
         store=store,
@@ -220,6 +246,7 @@ def services_over(
         randomness=randomness,
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
+        observer=announcer,
     )
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
@@ -230,6 +257,9 @@ def services_over(
         settings=settings,
         recorder=recorder,
         reads=reads or named,
+        announcer=announcer,
+        streams=streams,
+        drain=Drain(settings.drain_seconds),
         worker=None,
     )
 
@@ -258,8 +288,8 @@ def working(opened: Services) -> Iterator[Services]:
     try:
         yield replace(opened, worker=worker)
     finally:
-        if not worker.stop(DRAIN_SECONDS):
-            log.warning("the episode at hand did not end within %g s; another worker takes it over", DRAIN_SECONDS)
+        if not worker.stop(opened.drain.left()):
+            log.warning("the episode at hand did not end in time; another worker takes it over")
 
 
 def _awaited(place: Place, wait_seconds: float, *, must_exist: bool) -> MemoryStore:

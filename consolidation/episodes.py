@@ -12,6 +12,7 @@ from consolidation.admission import ON_THIS_MACHINE, Standing, admit_owner
 from consolidation.check import NAME_CHARS_MAX, VIOLATIONS_MAX, again, read_at
 from consolidation.commits import Commits
 from consolidation.idempotency import Written, check_key, kept, replayed
+from consolidation.observing import NOBODY, Observer, refusals_told
 from graph import journal
 from graph.ports import Clock, Head, MemoryStore, Randomness, Transaction
 from ontology.canonical import canonical_label, incorrect
@@ -80,14 +81,16 @@ class Recorder:
     """Records episodes in one store. Safe to use from many threads."""
 
     def __init__(
-        self, *, store: MemoryStore, clock: Clock, randomness: Randomness, bytes_max: int = 1_000_000, key_days: int = 7
-    ) -> None:
+        self, *, store: MemoryStore, clock: Clock, randomness: Randomness, bytes_max: int = 1_000_000,
+        key_days: int = 7, observer: Observer = NOBODY,
+    ) -> None:  # fmt: skip
         """`bytes_max` is how long the text of one episode may be, in UTF-8."""
         self._store = store
         self._clock = clock
         self._commits = Commits(clock, randomness)
         self._bytes_max = bytes_max
         self._key_days = key_days
+        self._observer = observer
 
     def record(
         self, scope: Scope, principal: str, episodes: Sequence[NewEpisode], *, key: str | None = None,
@@ -100,6 +103,17 @@ class Recorder:
         scope. Raises `Incorrect` with a violation per thing
         that is wrong, `TooLarge`, `Forbidden`, `KeyReused`, `Busy`, `Unavailable`; nothing is kept then.
         """
+        with refusals_told(self._observer):
+            written = self._keep(scope, principal, episodes, key, standing)
+        if not written.replayed:
+            self._observer.wrote(scope.tenant, written.receipt)
+        return written
+
+    # ---- writing
+
+    def _keep(
+        self, scope: Scope, principal: str, episodes: Sequence[NewEpisode], key: str | None, standing: Standing
+    ) -> Written:
         checked = self._check(episodes, principal)
         request = b"" if key is None else _digest(key, scope, episodes)
         with self._store.write(scope) as tx:
@@ -113,8 +127,6 @@ class Recorder:
                 until = Instant(self._clock.now() + self._key_days * DAY)
                 tx.remember(principal, key, kept(request, receipt), until)
         return Written(receipt=receipt, replayed=False)
-
-    # ---- writing
 
     def _record(self, tx: Transaction, principal: str, episodes: Sequence[_Checked]) -> dict[str, JSON]:
         head, scope = tx.head, tx.scope

@@ -9,6 +9,7 @@ from api.routes.call import Call
 from api.routes.operations import awaited
 from api.routes.reading import reading
 from api.routes.routing import READ, WRITE, Routes
+from api.sensitive import note
 from api.wire.episodes import EXAMPLES, EpisodesBody, Recorded, episode_document, operation_document, quoted
 from api.wire.episodes import Episode as EpisodeAnswer
 from api.wire.queries import NoQuery, ScopeQuery
@@ -65,6 +66,8 @@ def read_episode(call: Call, query: ScopeQuery) -> Response:
         recorded = reader.recorded_episode(id)
         cited = [told.claim for told in reader.claims_of_episode(id)]
         quotes = reader.quotes([claim.id for claim in cited])
+    for claim in cited:
+        note(claim.slot.subject, claim.slot.predicate)  # the episode says it word for word
     document = episode_document(recorded)
     operation = None
     with suppress(NotFound):  # a journal that was imported brings no operations

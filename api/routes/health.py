@@ -3,13 +3,15 @@
 import orjson
 from starlette.responses import HTMLResponse, Response
 
+from api.metrics import MEDIA_TYPE as METRICS_TYPE
 from api.problems import ALL_PROBLEMS, problem_html, problem_page, problems_html
 from api.routes.call import Call
-from api.routes.routing import Routes
+from api.routes.routing import EVERYWHERE, Routes
 from api.wire import answers
 from api.wire.queries import NoQuery
 from graph.ports import Grade
 from ontology.errors import JSON, NotFound, Unavailable, shown
+from ontology.grants import Grant
 
 routes = Routes("server", "Whether the server runs, and what its problem types mean.")
 
@@ -43,9 +45,19 @@ def read_readiness(call: Call, query: NoQuery) -> Response:
     return _json({"status": "ready", "checks": {each.check: each.finding for each in found if not each.private}})
 
 
+@routes.get("/metrics", query=NoQuery, answer=None, problems=EVERYWHERE, conditional=False, media="text/plain")
+def read_metrics(call: Call, query: NoQuery) -> Response:
+    """What the server counts and measures, in the text format of Prometheus.
+
+    It is of all tenants together, so it needs the grant `admin` for the whole tenant; it never holds memory content.
+    """
+    call.tenant(needs=Grant.ADMIN)
+    return Response(call.exposed(), headers={"Content-Type": METRICS_TYPE, "Cache-Control": "no-store"})
+
+
 @routes.get(
     "/problems", query=NoQuery, answer=answers.ProblemTypes,
-    problems=("invalid-request", "internal"), conditional=False, at_once=True,
+    problems=("invalid-request", "internal"), conditional=False, at_once=True, media="text/html",
 )  # fmt: skip
 def list_problems(call: Call, query: NoQuery) -> Response:
     """All problem types, as JSON, or as a page where the client prefers HTML."""
@@ -56,7 +68,7 @@ def list_problems(call: Call, query: NoQuery) -> Response:
 
 @routes.get(
     "/problems/{slug}", query=NoQuery, answer=answers.ProblemType,
-    problems=("invalid-request", "not-found", "internal"), conditional=False, at_once=True,
+    problems=("invalid-request", "not-found", "internal"), conditional=False, at_once=True, media="text/html",
 )  # fmt: skip
 def read_problem(call: Call, query: NoQuery) -> Response:
     """What a problem type means, its usual cause, and what to do."""

@@ -46,6 +46,7 @@ def read_state(call: Call, query: StateQuery) -> Response:
     answer=answers.Facts,
     problems=(*LISTED, "unknown-predicate", "unsupported-format", "ontology-violation"),
     keyed=False,
+    reads=True,
     examples={
         "two predicates": {
             "pairs": [
