@@ -17,8 +17,6 @@ import orjson
 from ontology.errors import Incorrect, Violation, shown
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from api.settings import Settings
 
 AUDIT: Final = "vigencia.audit"
@@ -26,8 +24,6 @@ AUDIT: Final = "vigencia.audit"
 REQUESTS: Final = "vigencia.requests"
 """The logger of requests that are over."""
 JSON_FORMAT: Final = "json"
-
-_ExcInfo = tuple[type[BaseException], BaseException, "TracebackType | None"] | tuple[None, None, None]
 
 log = logging.getLogger("vigencia.api.logs")
 
@@ -90,24 +86,22 @@ def without_words(error: BaseException | None) -> list[str]:
     return lines
 
 
-class _Formatter(logging.Formatter):
-    def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 - the name is of the standard library
-        return "\n".join(without_words(ei[1]))
-
-
-class TextFormatter(_Formatter):
-    """A line for people, with the fields of the record after the message."""
+class TextFormatter(logging.Formatter):
+    """A line for people, with the fields of the record after the message, and below it what an exception may tell."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is of the standard library
-        line = super().formatMessage(record)
-        fields: dict[str, object] = getattr(record, "fields", {})
-        return " ".join((line, *_written(fields))) if fields else line
+    def format(self, record: logging.LogRecord) -> str:
+        """Without `exc_text`, in which another formatter may have left all that the exception says."""
+        record.message = record.getMessage()
+        record.asctime = self.formatTime(record)
+        line = " ".join((self.formatMessage(record), *_written(getattr(record, "fields", {}))))
+        error = without_words(record.exc_info[1]) if record.exc_info else []
+        return "\n  ".join((line, *error))
 
 
-class JsonFormatter(_Formatter):
+class JsonFormatter(logging.Formatter):
     """One JSON document a line."""
 
     def format(self, record: logging.LogRecord) -> str:

@@ -25,6 +25,8 @@ NO_ROUTE: Final = "none"
 """Of a request that led to no route: what was asked for may be anything."""
 GONE: Final = "gone"
 """The status of one that ended before its answer began."""
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
+"""Whatever else is sent as a method may be anything, and is told as `other`."""
 PROBES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 """What machines ask every few seconds; it is logged only where it goes wrong, or for whoever wants to know all."""
 
@@ -47,7 +49,8 @@ class Requests:
 
     def over(self, asgi: MutableMapping[str, Any], status: int | None, seconds: float) -> None:
         """A request is over; `status` is `None` where its caller went away before there was one."""
-        route, method = asgi.get(ROUTE, NO_ROUTE), asgi["method"]
+        route = asgi.get(ROUTE, NO_ROUTE)
+        method = asgi["method"] if asgi["method"] in METHODS else "other"
         code = GONE if status is None else str(status)
         streamed = asgi.get(STREAMED, False)
         self._metrics.answered(method, route, asgi.get(KIND, NO_ROUTE), code, None if streamed else seconds)

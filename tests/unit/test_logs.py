@@ -42,6 +42,14 @@ def test_an_exception_is_told_by_types_and_lines_without_its_message(formatter: 
     assert all(word in text for word in ("RuntimeError", "KeyError", "test_logs.py", "in raised", "req_1"))
 
 
+@pytest.mark.parametrize("formatter", [TextFormatter(), JsonFormatter()], ids=["text", "json"])
+def test_what_another_formatter_left_of_an_exception_is_not_told(formatter: logging.Formatter) -> None:
+    failed = record(raised())
+    assert MARKER in logging.Formatter().format(failed)
+
+    assert MARKER not in formatter.format(failed)
+
+
 def test_every_exception_of_a_group_is_told_and_a_circle_ends() -> None:
     first, second = ValueError(MARKER), TypeError(MARKER)
     first.__context__, second.__context__ = second, first
