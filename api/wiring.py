@@ -9,7 +9,7 @@ import secrets
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -184,6 +184,8 @@ class Services:
     recorder: Recorder
     reads: Reads
     """What reads episodes."""
+    reading_fault: Callable[[], str | None]
+    """Why they cannot read here, in words, if they cannot."""
     announcer: Announcer
     """Who is told what the writer and the recorder wrote."""
     streams: Streams
@@ -257,6 +259,7 @@ def services_over(
         settings=settings,
         recorder=recorder,
         reads=reads or named,
+        reading_fault=named.fault if reads is None else lambda: None,
         announcer=announcer,
         streams=streams,
         drain=Drain(settings.drain_seconds),

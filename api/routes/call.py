@@ -24,7 +24,7 @@ from consolidation.admission import Standing, namespaces, transfer
 from consolidation.episodes import NewEpisode
 from consolidation.items import Item, Promote, Reject
 from consolidation.worker import findings
-from graph.ports import Finding, Reader
+from graph.ports import Finding, Grade, Reader
 from ontology.access import Ownership
 from ontology.errors import JSON, Busy, Fault, Incorrect, PreconditionRequired, Unavailable, Violation, shown
 from ontology.grants import Grant, reaches
@@ -203,8 +203,11 @@ class Call:
 
     def backlog(self) -> list[Finding]:
         """Whether episodes are read: what the queue and the worker of this process report."""
-        now = self.services.clock.now()
-        return findings(self._queued(now), now, self.services.worker)
+        now, worker = self.services.clock.now(), self.services.worker
+        found = findings(self._queued(now), now, worker)
+        if worker is not None and (fault := self.services.reading_fault()) is not None:
+            found.append(Finding(check="extractor set", finding=fault, grade=Grade.FAILED))
+        return found
 
     def exposed(self) -> bytes:
         """The metrics of this server, and of the queue that it shares with others."""

@@ -17,9 +17,9 @@ from starlette.testclient import TestClient
 from api.app import create_app
 from api.logs import AUDIT, JsonFormatter, TextFormatter
 from api.settings import read_settings
-from api.wiring import make_worker, open_services
+from api.wiring import make_worker, open_services, working
 from consolidation.episodes import NewEpisode
-from graph.ports import Finding
+from graph.ports import Finding, Grade
 from ontology.errors import Fault, Unavailable
 from ontology.instants import Instant
 from ontology.scope import scope_of
@@ -235,6 +235,47 @@ def test_probes_are_logged_where_they_fail(api: Api, monkeypatch: pytest.MonkeyP
         assert api.get("/readyz").status_code == 503
         assert api.get("/healthz").status_code == 200
     assert [line["route"] for line in documents(said)] == ["/readyz"]
+
+
+# ---- readiness
+
+
+def test_a_store_that_is_not_well_makes_the_server_unready(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    sick = [
+        Finding(check="indexes", finding="not online: by_key", grade=Grade.FAILED),
+        Finding(check="disk", finding="full at a private place", grade=Grade.FAILED, private=True),
+    ]
+    monkeypatch.setattr(api.services.store, "check", lambda now: sick)
+    refused = problem(api.get("/readyz"), 503, "store-unavailable")
+    assert "indexes: not online: by_key" in refused["detail"]
+    assert "private" not in json.dumps(refused)
+
+
+@pytest.mark.parametrize(("model", "ready"), [(None, False), ("test", True)])
+def test_extractors_that_cannot_be_made_make_a_server_with_a_worker_unready(
+    tmp_path: Path, model: str | None, ready: bool
+) -> None:
+    store = f"sqlite:///{tmp_path / 'x.db'}"
+    opened = open_services(read_settings(store=store, extractors="rules,llm", extractor_model=model))
+    with working(opened) as services, local_client(services) as client:
+        response = client.get("/readyz")
+        if ready:
+            answer(response)
+        else:
+            assert "needs a model" in problem(response, 503, "extractor-unavailable")["detail"]
+    with local_client(opened) as client:  # one that leaves it to others need not be able to
+        answer(client.get("/readyz"))
+    opened.close()
+
+
+def test_a_worker_that_died_makes_the_server_unready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = open_services(read_settings(store=f"sqlite:///{tmp_path / 'x.db'}"))
+    with working(opened) as services, local_client(services) as client:
+        answer(client.get("/readyz"))
+        assert services.worker is not None
+        services.worker.stop(60)
+        assert "dead" in problem(client.get("/readyz"), 503, "extractor-unavailable")["detail"]
+    opened.close()
 
 
 # ---- shares
