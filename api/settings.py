@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
@@ -143,6 +143,7 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="the address to listen on; off loopback keys are required")
     port: int = Field(8321, ge=0, le=65_535, description="the port to listen on; 0 takes a free one")
     keys_file: Path | None = Field(None, description="the file of static bearer keys, each for one tenant")
+    sources_file: Path | None = Field(None, description="the file of sources: how far each is trusted, its keys")
     tenant: Annotated[str, AfterValidator(_tenant)] = Field(
         "default", description="the tenant of the command line, and of a server without keys"
     )
@@ -175,6 +176,9 @@ class Settings(BaseSettings):
         "mappings,rules", description="what reads episodes: `mappings`, `rules`, `llm`, with commas between"
     )
     extractor_model: str | None = Field(None, description="the model of the extractor `llm`, as `provider:model`")
+    model_trust: Literal["untrusted", "inferred", "observed"] = Field(
+        "inferred", description="the most that what a model concludes is trusted: `untrusted`, `inferred`, `observed`"
+    )
     lease_seconds: float = Field(
         60.0, ge=1, le=3600, description="after how long without a heartbeat another worker takes an episode over"
     )
@@ -194,6 +198,12 @@ class Settings(BaseSettings):
     )
     drain_seconds: float = Field(
         10.0, ge=0, le=3600, description="how long a server that is told to end lets requests, and its worker, finish"
+    )
+    backup_keys: Path | None = Field(
+        None, description="the key file of backups, made by the first one; what is forgotten loses its key there"
+    )
+    master_key_file: Path | None = Field(
+        None, description="the file of the master key that seals the key file: 64 hexadecimal digits"
     )
     log_level: Annotated[str, AfterValidator(_level)] = Field(
         "info", description="what the log tells: debug, info, warning or error"

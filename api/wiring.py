@@ -16,16 +16,19 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from api.announcing import Announcer
+from api.backup_keys import KeyFile
 from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
 from api.streams import Streams
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
-from ontology.errors import NotFound, Unavailable, shown
+from ontology.claims import Trust
+from ontology.errors import Incorrect, NotFound, Unavailable, shown
 from ontology.instants import Instant
 from ontology.packs import load_core
 from ontology.schema import Schema
@@ -202,6 +205,17 @@ class Services:
         self.store.close()
 
 
+def key_file_of(settings: Settings, randomness: Randomness | None = None) -> KeyFile | None:
+    """The key file of backups that the settings name, if they do. Raises `Incorrect` where they name half of it."""
+    path, master = settings.backup_keys, settings.master_key_file
+    if path is None and master is None:
+        return None
+    if path is None or master is None:
+        missing = "VIGENCIA_BACKUP_KEYS" if path is None else "VIGENCIA_MASTER_KEY_FILE"
+        raise Incorrect(f"backups need a key file and a master key, and {missing} is not set", remedy="set both")
+    return KeyFile(path, master, randomness or SystemRandomness())
+
+
 def place_of(settings: Settings) -> Place:
     """Where the settings say that memory is kept."""
     if settings.store.startswith(SQLITE):
@@ -230,9 +244,13 @@ def open_services(
 def services_over(
     store: MemoryStore, settings: Settings, clock: Clock, randomness: Randomness, reads: Reads | None = None
 ) -> Services:
-    """The services over a store that is open; `reads` in place of the extractors that the settings name."""
+    """The services over a store that is open; `reads` in place of the extractors that the settings name.
+
+    Raises `Incorrect` where the file of sources cannot be used.
+    """
     streams = Streams(settings.streams_max)
     announcer = Announcer(streams)
+    sources = _sources(settings)
     writer = Writer(
         store=store,
         clock=clock,
@@ -241,6 +259,7 @@ def services_over(
         items_max=settings.items_max,
         key_days=settings.idempotency_days,
         observer=announcer,
+        sources=sources,
     )
     recorder = Recorder(
         store=store,
@@ -249,6 +268,7 @@ def services_over(
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
         observer=announcer,
+        sources=sources,
     )
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
@@ -267,10 +287,21 @@ def services_over(
     )
 
 
+def _sources(settings: Settings) -> Sources:
+    if settings.sources_file is None:
+        return NoSources()
+    from api.source_file import load_sources
+
+    return load_sources(settings.sources_file)
+
+
 def make_worker(opened: Services) -> Worker:
     """A worker over these services, not begun."""
     settings = opened.settings
-    pipeline = Pipeline(store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads)
+    pipeline = Pipeline(
+        store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads,
+        model_trust=Trust[settings.model_trust.upper()],
+    )  # fmt: skip
     return Worker(
         store=opened.store,
         runs=pipeline,

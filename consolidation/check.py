@@ -15,6 +15,7 @@ from consolidation.items import (
     Item,
     Promote,
     Quoted,
+    Read,
     Reject,
     Replace,
     Retract,
@@ -55,6 +56,7 @@ class Telling:
     trust: Trust | None
     recalled: tuple[FactId, ...]
     """The fact versions whose markers stand in the text that it was taken from."""
+    read: Read | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,8 +241,8 @@ def telling(said: Said) -> Telling:
         observed_at=None if said.observed_at is None else read_at("/observed_at", parse_instant, said.observed_at),
         source=None if source is None else Source(source),
         episode=None if episode is None else EpisodeId(episode),
-        root=_text(said.root, "/root"), confidence=confidence, quote=said.quote, trust=_trust(said.trust),
-        recalled=_recalled(said.recalled),
+        root=_text(said.root, "/root"), confidence=confidence, quote=said.quote, trust=trust_of(said.trust),
+        recalled=_recalled(said.recalled), read=said.read,
     )  # fmt: skip
 
 
@@ -250,7 +252,8 @@ def _recalled(text: str | None) -> tuple[FactId, ...]:
     return tuple(recalled(canonical_text(text, "/recalled", TEXT_BYTES_MAX)))
 
 
-def _trust(word: str | None) -> Trust | None:
+def trust_of(word: str | None) -> Trust | None:
+    """The trust that a word on the wire asks for. Raises `Incorrect`."""
     if word is None:
         return None
     for each in Trust:

@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from consolidation.policy import Held
 from ontology.facts import Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """That a claim was read from an episode, whose source was looked at when it was recorded. On no wire."""
+
+    doubt: Held | None
+    """Why whoever read it would have it wait."""
 
 
 class Absent:
@@ -44,6 +53,7 @@ class Said:
     """How far it is to be trusted: no more than its principal may give."""
     recalled: str | None = None
     """The text that it was taken from, where that carries markers of recalled memory."""
+    read: Read | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

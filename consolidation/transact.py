@@ -102,7 +102,7 @@ class Transact:
             receipt.version = work.version or None
             return receipt
         receipt.observed_at, receipt.observed_from = claim.entry.observed_at, observed_from
-        self._gate.admit(index, work, claim, item.predicate, receipt)
+        self._gate.admit(index, work, claim, item.predicate, item.telling.read, receipt)
         receipt.warnings = self._warnings(claim, work)
         return receipt
 
@@ -129,7 +129,7 @@ class Transact:
             ordinal = index if claim is None else self._spare_ordinal()
             claim, observed_from = self._claim(ordinal, slot, predicate, value, telling, asserts=False)
             if claim.entry.start_lo < claim.entry.end_hi:  # an empty retract does nothing
-                self._gate.admit(index, work, claim, predicate, receipt)
+                self._gate.admit(index, work, claim, predicate, telling.read, receipt)
         if claim is None:
             raise AssertionError("there is always a slot")
         receipt.observed_at, receipt.observed_from = claim.entry.observed_at, observed_from
@@ -177,7 +177,7 @@ class Transact:
         for each in rested:
             self._end(each, work, "replace", item.reason)
             self._draft.successors[each.claim.id] = claim.id
-        self._gate.correct(index, self._work(new_slot), claim, predicate)
+        self._gate.correct(index, self._work(new_slot), claim, predicate, item.telling.read)
         self._note("replace", index, subject.id, {
             "old": old_key.hex(), "at": format_instant(at), "reason": item.reason, "withdrawn": [c.id for c in told],
             "claim": claim.id,

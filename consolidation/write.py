@@ -19,6 +19,7 @@ from consolidation.lookup import Context
 from consolidation.observing import NOBODY, Observer, refusals_told
 from consolidation.policy import OWNER, Authority
 from consolidation.transact import Transact
+from consolidation.vouching import NoSources, Sources
 from graph import journal
 from graph.ports import Clock, Head, MemoryStore, Randomness, Reader, Transaction
 from graph.restating import restate
@@ -40,7 +41,8 @@ class Writer:
 
     def __init__(
         self, *, store: MemoryStore, clock: Clock, randomness: Randomness, core: Schema,
-        items_max: int = 10_000, key_days: int = 7, observer: Observer = NOBODY,
+        items_max: int = 10_000, key_days: int = 7, sources: Sources | None = None,
+        observer: Observer = NOBODY,
     ) -> None:  # fmt: skip
         self._store = store
         self._clock = clock
@@ -49,6 +51,7 @@ class Writer:
         self._items_max = items_max
         self._key_days = key_days
         self._observer = observer
+        self._sources = sources or NoSources()
         self._schemas: dict[Tenant, Schema] = {}
         self._schemas_lock = Lock()
 
@@ -157,6 +160,7 @@ class Writer:
         return Context(
             principal=principal, schema=schema, ledger=self._commits.ledger(head), position=head.position + 1,
             now=now, kind=Kind.WRITE if recorded_at is None else Kind.IMPORT, authority=authority,
+            sources=self._sources,
         )  # fmt: skip
 
     def _commit(self, tx: Transaction, changes: ChangeSet, ledger: Ledger, finished: Finished) -> None:

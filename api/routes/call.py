@@ -132,8 +132,9 @@ class Call:
         """Keep episodes in a scope that was asked for writing, and queue them; raises what the recorder raises."""
         self._spend(len(episodes))
         recorded = self.services.recorder.record(
-            scope.demand(Grant.WRITE), self.principal.name, episodes, key=key, standing=self._standing(scope)
-        )
+            scope.demand(Grant.WRITE), self.principal.name, episodes, key=key, standing=self._standing(scope),
+            authority=authority_of(self.principal),
+        )  # fmt: skip
         self.services.wake_worker()
         return recorded
 

@@ -131,6 +131,12 @@ RETURN q.tenant, q.ledger, q.namespace, q.purpose, q.position, q.ordinal, q.prin
   q.reason, q.receipts, q.queued_at, q.changed_at, q.token
 ORDER BY q.position, q.ordinal LIMIT $limit
 
+// name: unread
+MATCH (q:Operation)
+WHERE q.state IN ['queued', 'running', 'failed'] AND q.changed_at > -4611686018427387904 AND q.tenant = $tenant
+  AND (q.position > $after[0] OR q.position = $after[0] AND q.ordinal > $after[1])
+RETURN q.ledger, q.position, q.ordinal ORDER BY q.position, q.ordinal LIMIT $limit
+
 // name: backlog
 CALL () {
   MATCH (q:Operation) WHERE q.state = 'queued' AND q.changed_at > -4611686018427387904

@@ -110,6 +110,11 @@ FROM tenants t JOIN scopes o ON o.tenant_pk = t.pk AND o.namespace = ?2 AND o.pu
 JOIN operations q INDEXED BY operations_by_state ON q.scope_pk = o.pk AND q.state = ?4
 WHERE t.tenant = ?1 AND (q.position, q.ordinal) > (?5, ?6) ORDER BY q.position, q.ordinal LIMIT ?7
 
+-- name: unread
+SELECT t.ledger, q.position, q.ordinal
+FROM tenants t JOIN operations q ON q.tenant_pk = t.pk AND (q.position, q.ordinal) > (?2, ?3)
+WHERE t.tenant = ?1 AND q.state IN ('queued', 'running', 'failed') ORDER BY q.position, q.ordinal LIMIT ?4
+
 -- name: backlog
 SELECT
   (SELECT count(*) FROM operations WHERE state = 'queued'),

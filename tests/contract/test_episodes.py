@@ -11,6 +11,7 @@ import pytest
 
 from consolidation.episodes import NewEpisode, NewTurn, Recorder
 from consolidation.items import Quoted
+from consolidation.policy import OWNER
 from graph import journal, transfer
 from graph.journal_rows import seal
 from graph.ledger import ledger_hash
@@ -270,7 +271,7 @@ def test_a_clock_that_was_set_back_delays_no_operation(told: Told) -> None:
 def test_nothing_is_queued_where_the_transaction_fails(told: Told) -> None:
     told.say("before")
     with suppress(RuntimeError), told.store.write(SCOPE) as tx:
-        told.recorder._record(tx, "me", told.recorder._check([NewEpisode(text="lost")], "me"))
+        told.recorder._record(tx, "me", told.recorder._check(SCOPE, [NewEpisode(text="lost")], "me", OWNER))
         raise RuntimeError
     assert told.store.queue.backlog(told.clock.now()).queued == 1
 
@@ -386,6 +387,18 @@ def test_operations_are_listed_by_state_and_page(told: Told) -> None:
     page = told.store.queue.operations(SCOPE, State.QUEUED, limit=2, after=None)
     rest = told.store.queue.operations(SCOPE, State.QUEUED, limit=2, after=page[-1].id)
     assert [operation.id for operation in (*page, *rest)] == queued[2:]
+
+
+def test_what_is_not_done_is_listed_whatever_its_state(told: Told) -> None:
+    said = told.say(*"abcde")
+    elsewhere = told.say("x", scope=OTHER)
+    done, failed, *_ = told.lease(limit=3)
+    told.complete(done)
+    assert told.store.queue.give_up(failed, "no", told.clock.now())
+    queue = told.store.queue
+    assert queue.unread(SCOPE.tenant, limit=10, after=None) == [*said[1:], *elsewhere]
+    assert queue.unread(SCOPE.tenant, limit=2, after=said[1]) == said[2:4]
+    assert queue.unread(ELSEWHERE.tenant, limit=10, after=None) == []
 
 
 def test_the_backlog_counts_what_there_is_to_do(told: Told) -> None:
