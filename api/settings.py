@@ -187,10 +187,10 @@ class Settings(BaseSettings):
         7, ge=1, le=365, description="how long an idempotency key is remembered; never under one day"
     )
     reads_per_minute: int = Field(
-        12_000, ge=0, le=100_000_000, description="how many reads a principal may ask for in a minute; 0 for any number"
+        60_000, ge=0, le=100_000_000, description="how many reads a principal may ask for in a minute; 0 for any number"
     )
     writes_per_minute: int = Field(
-        60_000, ge=0, le=100_000_000,
+        120_000, ge=0, le=100_000_000,
         description="how many items and episodes a principal may write in a minute; 0 for any number",
     )  # fmt: skip
     streams_max: int = Field(

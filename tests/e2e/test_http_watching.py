@@ -44,15 +44,22 @@ def heard(name: str | None = None, level: int = logging.DEBUG) -> Iterator[io.St
         handler.setFormatter(formatter)
         handler.addFilter(lambda record: not record.name.startswith("httpx2"))  # the client of the tests
         handlers.append(handler)
+    # a command that ran in this process may have left the loggers as the settings of its server say
+    ours = dict.fromkeys((logger, logging.getLogger("vigencia"), logging.getLogger(AUDIT)))
+    before = [(each, each.level, each.propagate) for each in ours]
+    for each in ours:
+        each.setLevel(level)
+        each.propagate = True
+    for handler in handlers:
         logger.addHandler(handler)
-    before = logger.level
-    logger.setLevel(level)
     try:
         yield said
     finally:
-        logger.setLevel(before)
         for handler in handlers:
             logger.removeHandler(handler)
+        for each, was, passes_on in before:
+            each.setLevel(was)
+            each.propagate = passes_on
 
 
 def documents(said: io.StringIO) -> list[dict[str, Any]]:
