@@ -32,6 +32,7 @@ from api.routes import (
     ontology,
     operations,
     review,
+    sessions,
     state,
 )
 from api.routes.call import SPEND, Call
@@ -50,6 +51,7 @@ GROUPS: Final = (
     review.routes,
     episodes.routes,
     operations.routes,
+    sessions.routes,
     facts.routes,
     history.routes,
     entities.routes,

@@ -183,6 +183,12 @@ class Settings(BaseSettings):
         60.0, ge=1, le=3600, description="after how long without a heartbeat another worker takes an episode over"
     )
     attempts_max: int = Field(5, ge=1, le=100, description="how often an episode is tried before it is a dead letter")
+    session_turns: int = Field(
+        50, ge=1, le=1_000, description="how many notes of a session wait to be read before they are, while it goes on"
+    )
+    session_idle_seconds: float = Field(
+        3600.0, ge=1, le=2_592_000, description="how long after its last note a session is ended that nobody ends"
+    )
     idempotency_days: int = Field(
         7, ge=1, le=365, description="how long an idempotency key is remembered; never under one day"
     )

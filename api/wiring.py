@@ -22,6 +22,8 @@ from api.settings import MEMORY, SQLITE, Settings
 from api.streams import Streams
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.serving import Serving
+from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
@@ -185,6 +187,8 @@ class Services:
     randomness: Randomness
     settings: Settings
     recorder: Recorder
+    serving: Serving
+    sessions: Sessions
     reads: Reads
     """What reads episodes."""
     reading_fault: Callable[[], str | None]
@@ -270,6 +274,15 @@ def services_over(
         observer=announcer,
         sources=sources,
     )
+    sessions = Sessions(
+        store=store,
+        recorder=recorder,
+        clock=clock,
+        randomness=randomness,
+        tempo=Tempo(turns=settings.session_turns, idle_seconds=settings.session_idle_seconds),
+        bytes_max=settings.episode_bytes_max,
+        key_days=settings.idempotency_days,
+    )
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
         store=store,
@@ -278,6 +291,8 @@ def services_over(
         randomness=randomness,
         settings=settings,
         recorder=recorder,
+        serving=Serving(store=store, clock=clock, randomness=randomness),
+        sessions=sessions,
         reads=reads or named,
         reading_fault=named.fault if reads is None else lambda: None,
         announcer=announcer,
@@ -308,6 +323,7 @@ def make_worker(opened: Services) -> Worker:
         clock=opened.clock,
         name=f"{socket.gethostname()}-{os.getpid()}",
         pace=Pace(lease_seconds=settings.lease_seconds, attempts_max=settings.attempts_max),
+        aside=opened.sessions.end_idle,
     )
 
 

@@ -68,6 +68,8 @@ class NewEpisode:
     """How far it is to be trusted: no more than its principal may give."""
     signature: Signature | None = None
     """That of its source."""
+    part: int | None = None
+    """Which part of its session, where one is recorded in parts: the same words may come again in another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,7 @@ class _Checked:
     observed_at: Instant | None
     root: str
     vouched: Vouched
+    part: int | None
 
 
 class Recorder:
@@ -137,12 +140,16 @@ class Recorder:
                 tx.remember(principal, key, kept(request, receipt), until)
         return Written(receipt=receipt, replayed=False)
 
+    def record_in(self, tx: Transaction, principal: str, episodes: Sequence[NewEpisode]) -> dict[str, JSON]:
+        """The same inside a transaction of the caller's, who has let the principal in; gives the receipt."""
+        return self._record(tx, principal, self._check(tx.scope, episodes, principal, OWNER))
+
     def _record(self, tx: Transaction, principal: str, episodes: Sequence[_Checked]) -> dict[str, JSON]:
         head, scope = tx.head, tx.scope
         now, position = self._commits.time_after(head), head.position + 1
         _check_said(episodes, now)
         ledger = self._commits.ledger(head)
-        contents = [content_of(scope, e.source, e.session, e.media_type, e.body, e.vouched) for e in episodes]
+        contents = [content_of(scope, e.source, _part(e), e.media_type, e.body, e.vouched) for e in episodes]
         known = tx.recorded_as(list(dict.fromkeys(contents)))
         fresh: list[tuple[_Checked, Kept]] = []
         items: list[dict[str, JSON]] = []
@@ -213,6 +220,7 @@ class Recorder:
             observed_at=observed,
             root=_label(episode.root, "/root") or source,
             vouched=vouch(scope, principal, authority, brought, message, self._sources),
+            part=episode.part,
         )
 
     def _body(self, episode: NewEpisode, zone: str | None) -> str | tuple[Turn, ...]:
@@ -238,6 +246,11 @@ class Recorder:
             raise TooLarge(detail, violations=(Violation(pointer=at, code="too_large", detail=detail),))
         if not any(text.strip() for text in texts):
             raise incorrect(at, "empty", "there are no words in it; give what was said")
+
+
+def _part(episode: _Checked) -> str | None:
+    """What the same words are compared within: the session, or a part of it."""
+    return episode.session if episode.part is None else f"{episode.session}\x1f{episode.part}"
 
 
 def _turn(turn: NewTurn, zone: str | None, at: str) -> Turn:

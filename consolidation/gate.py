@@ -21,6 +21,7 @@ from consolidation.policy import (
     unseated,
 )
 from consolidation.receipts import ItemReceipt, Result
+from consolidation.serving import served
 from consolidation.slotwork import SlotWork
 from graph.ports import Transaction
 from ontology.claims import Claim, Lifecycle, Told, Trust
@@ -99,6 +100,14 @@ class Gate:
                     confidence = min(claim.confidence, surest.claim.confidence)
                     return replace(claim, echo=True, root=surest.claim.root, confidence=confidence)
         return claim
+
+    def served(self, claim: Claim, read: Read | None) -> list[FactId]:
+        """The fact that says the same and was served to this principal in the session in which an agent says it."""
+        value = claim.entry.value
+        if read is None or read.session is None or value is None:
+            return []
+        found = served(self._tx, claim.principal, read.session, claim.slot, value, self._context.now)
+        return [] if found is None else [found]
 
     def may_undo(self, told: Iterable[Told], predicate: Predicate) -> None:
         """Raise `Forbidden` or `Refused` for whoever may not let these claims not have counted."""

@@ -158,10 +158,13 @@ class Live(_Answer):
     tool: str
 
 
+LIVE: Any = Field([], description="Of predicates that were asked for: those whose values a tool has.")
+
+
 class Facts(Paged[Fact]):
     """Facts in a total order."""
 
-    live: list[Live] = Field([], description="Of predicates that were asked for: those whose values a tool has.")
+    live: list[Live] = LIVE
 
 
 class Rectangles(Paged[Fact]):
@@ -170,6 +173,8 @@ class Rectangles(Paged[Fact]):
 
 class Claims(Paged[Claim]):
     """Claims in the order in which they were recorded or said."""
+
+    live: list[Live] = LIVE
 
 
 class Statement(_Answer):
@@ -213,6 +218,7 @@ class History(Paged[Fact | Period]):
     """Facts by the start of their valid time; periods with `periods=true`."""
 
     truncated: dict[str, Any] | None = None
+    live: list[Live] = LIVE
 
 
 class Diff(_Answer):
