@@ -22,6 +22,7 @@ from api.settings import MEMORY, SQLITE, Settings
 from api.streams import Streams
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.records import Records
 from consolidation.serving import Serving
 from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
@@ -316,6 +317,7 @@ def make_worker(opened: Services) -> Worker:
     pipeline = Pipeline(
         store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads,
         model_trust=Trust[settings.model_trust.upper()],
+        records=Records(store=opened.store, clock=opened.clock, randomness=opened.randomness),
     )  # fmt: skip
     return Worker(
         store=opened.store,

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from graph.access import AccessStore, no_key, prefix_taken
 from graph.journal import NO_DIGEST
-from graph.journal_rows import read_verbatim
+from graph.journal_rows import read_record, read_verbatim
 from graph.ledger import KINDS, LedgerItem, ledger_order, ledger_row
 from graph.ports import (
     Answered,
@@ -33,11 +33,24 @@ from graph.sessions import SessionStore
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Lifecycle, Source, Told, Transition
 from ontology.entries import Entry
-from ontology.episodes import Quote, RecordedEpisode, Verbatim
+from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode, Verbatim
 from ontology.errors import Busy, NotFound, shown
 from ontology.events import Commit, Erasure, Event, Payload, Shown, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support, edges
-from ontology.ids import CLAIM, ENTITY, EPISODE, FACT, ClaimId, EntityId, EpisodeId, FactId, Ledger, Owner, locate
+from ontology.ids import (
+    CLAIM,
+    ENTITY,
+    EPISODE,
+    FACT,
+    ClaimId,
+    EntityId,
+    EpisodeId,
+    FactId,
+    Ledger,
+    Owner,
+    is_recorded,
+    locate,
+)
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
 from ontology.line import Extent
@@ -109,6 +122,15 @@ class Tables:
             owners=self.owners.copy(),
             of_sessions=self.of_sessions.copy(),
         )
+
+    def records(self) -> list[EpisodeRecord]:
+        """Of recorded episodes, those that were not destroyed."""
+        found = []
+        for _, payload in sorted(self.payloads, key=lambda row: row[0]):
+            if payload.subject is not None and is_recorded(payload.subject):
+                tenant = next(v.kept.scope.tenant for v in self.verbatims if v.kept.episode == payload.subject)
+                found.append(read_record(payload, tenant))
+        return [record for record in found if record is not None]
 
     # ---- one commit
 
@@ -352,12 +374,16 @@ class NaiveReader:
             if (verbatim.kept.episode, verbatim.kept.scope) == (id, self._scope):
                 episode = next(each for each in tables.episodes if each.id == id)
                 event = tables.events[locate(id, EPISODE).position - 1]
-                payload = next((payload for _, payload in tables.payloads if payload.subject == id), None)
+                payload = next((p for at, p in tables.payloads if (at, p.subject) == (event.position, id)), None)
                 return RecordedEpisode(
                     episode=episode, scope=self._scope, recorded_at=event.recorded_at, principal=event.principal,
                     verbatim=None if payload is None else read_verbatim(payload, self._scope.tenant),
                 )  # fmt: skip
         raise NotFound(f"no recorded episode {shown(id)} here")
+
+    def episode_record(self, id: EpisodeId) -> EpisodeRecord | None:
+        mine = [record for record in self._tables.records() if (record.episode, record.scope) == (id, self._scope)]
+        return mine[-1] if mine else None
 
     # ---- slots, events, idempotency keys
 
@@ -631,7 +657,7 @@ class NaiveStore:
         tables = self._tables.get(tenant) or Tables()
         kinds: tuple[Sequence[LedgerItem], ...] = (
             tables.schemas, tables.entities, tables.episodes, [verbatim.kept for verbatim in tables.verbatims],
-            tables.claims, tables.transitions, tables.versions, tables.support, tables.quotes,
+            tables.claims, tables.transitions, tables.versions, tables.support, tables.quotes, tables.records(),
         )  # fmt: skip
         for kind, items in zip(KINDS, kinds, strict=True):
             yield from ((kind, ledger_row(kind, item)) for item in sorted(items, key=ledger_order))
