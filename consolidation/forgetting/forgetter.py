@@ -11,6 +11,7 @@ import orjson
 from consolidation.commits import Commits
 from consolidation.forgetting.carry_out import Deed, commit_of
 from consolidation.forgetting.graves import FORGOTTEN, Graves
+from consolidation.forgetting.notes import Notes, forget_notes, notes_of
 from consolidation.forgetting.plan import Plan, Wanted, plan_of
 from consolidation.forgetting.proof import verified
 from consolidation.observing import NOBODY, Observer, refusals_told
@@ -149,6 +150,7 @@ class Forgetter:
         plan = Plan(wanted=Wanted(scope=scope, target=target))
         if wanted is not None:
             plan = plan_of(tx, wanted, self._store.scopes(scope.tenant))
+            plan.notes = sum(len(each.numbers) for each in self._notes(scope, plan))
         if not plan.is_empty:
             return plan, None
         stone = _earlier(tx, wanted, named, target)
@@ -166,9 +168,16 @@ class Forgetter:
         )  # fmt: skip
         commit = commit_of(tx, plan, deed, self._commits.salt)
         tx.blank_answers([*_answers_that_mention(tx, plan)])
+        forget_notes(tx, self._notes(tx.scope, plan))
         tx.end_reading([*plan.episodes, *plan.emptied], REASON, self._clock.now())
         tx.apply(commit, ledger=deed.ledger)
         return commit.changes.tombstones[0]
+
+    def _notes(self, scope: Scope, plan: Plan) -> list[Notes]:
+        """What goes of sessions: of a subject in every purpose of its namespace."""
+        scopes = [each for each in self._store.scopes(scope.tenant) if each.namespace == scope.namespace]
+        where = dict.fromkeys([scope, *scopes]) if plan.whole is not None else [scope]
+        return notes_of(self._store.sessions, where, plan)
 
     def _ended(self, scope: Scope, stone: Tombstone) -> dict[str, JSON]:
         """What is done after the commit, each time anew, and the receipt."""

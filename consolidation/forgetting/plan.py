@@ -1,13 +1,13 @@
 """What would be forgotten: gathered under the tenant's lock, and named by a hash that a person can confirm."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
 
+from consolidation.forgetting.mentions import Mentions
 from graph.paging import each_told
 from graph.ports import OrderKey, Page, Transaction
 from ontology.claims import Entity, Source, Told
@@ -15,7 +15,7 @@ from ontology.episodes import RecordedEpisode
 from ontology.facts import Fact, FactVersion, Slot
 from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, is_recorded
 from ontology.scope import Scope
-from ontology.tombstones import Marked, Target, normalised
+from ontology.tombstones import Marked, Target
 from ontology.values import entity_value, value_key
 
 NAMES: Final = ("name", "alias")
@@ -64,6 +64,8 @@ class Plan:
     """Recorded ones that lose their words."""
     cited: list[EpisodeId] = field(default_factory=list)
     """Episodes that nothing is left to cite."""
+    notes: int = 0
+    """Of sessions; how many mention it. They are no part of what is confirmed: they come and go."""
     words: list[tuple[Marked, str]] = field(default_factory=list)
     """What it is known by: keys, names, sources."""
 
@@ -87,6 +89,7 @@ class Plan:
             "quotes": sum(map(len, self.quotes.values())),
             "episodes": len(self.episodes),
             "verbatims": len(self.episodes) + len(self.emptied),
+            "notes": self.notes,
         }
 
     @property
@@ -162,7 +165,7 @@ class _Gathering:
         """The recorded episodes of a scope that go, or lose their words, and what quotes them."""
         wanted, plan = self._wanted, self._plan
         cited = {each.claim.episode for each in plan.claims.values() if each.claim.slot.scope == tx.scope}
-        mentions = _mentions([text for kind, text in plan.words if kind in (Marked.NAME, Marked.KEY)])
+        mentions = Mentions(text for kind, text in plan.words if kind in (Marked.NAME, Marked.KEY))
         for recorded in _each_recorded(tx):
             id, words = recorded.episode.id, recorded.verbatim
             if id == wanted.episode or (wanted.source is not None and recorded.episode.source == wanted.source):
@@ -219,21 +222,6 @@ class _Gathering:
             told = (each for tx in self._everywhere for each in tx.all_of_episode(id))
             if all(each.claim.id in plan.claims for each in told):
                 plan.cited.append(id)
-
-
-def _mentions(words: Iterable[str]) -> "_Mentions":
-    return _Mentions([normalised(word) for word in words if word.strip()])
-
-
-class _Mentions:
-    """Whether a text has one of some words in it, as words of their own, without regard to case and blanks."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        either = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-        self._found = re.compile(rf"(?<!\w)(?:{either})(?!\w)") if words else None
-
-    def __call__(self, text: str) -> bool:
-        return self._found is not None and self._found.search(normalised(text)) is not None
 
 
 def _all_told(tx: Transaction, subject: EntityId, predicate: str | None) -> Iterator[Told]:

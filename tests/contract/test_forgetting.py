@@ -9,15 +9,17 @@ from consolidation.episodes import NewEpisode, NewTurn, Recorder
 from consolidation.forgetting.forgetter import Forgetter, Named, each_tombstone
 from consolidation.forgetting.graves import FORGOTTEN
 from consolidation.items import Quoted
+from consolidation.sessions import NewNote, NewSession, Sessions, Tempo
 from consolidation.verify import refold
 from graph import transfer
 from graph.ledger import ledger_hash
 from ontology.claims import HELD
 from ontology.errors import Gone, Incorrect, NotFound, Refused, VersionChanged
-from ontology.ids import ClaimId, EpisodeId, FactId, OperationId, TombstoneId
+from ontology.ids import ClaimId, EpisodeId, FactId, OperationId, SessionId, TombstoneId
 from ontology.instants import SECOND, Instant
 from ontology.operations import State
 from ontology.scope import Scope, Tenant, scope_of
+from ontology.sessions import Stage
 from ontology.tombstones import Tombstone
 from tests.conftest import SeededRandomness
 from tests.contract.world import SCOPE, World, claim, erase, retract, withdraw
@@ -391,6 +393,45 @@ def test_an_episode_that_was_only_cited_goes_too(known: Known) -> None:
     assert MARKER not in known.rows() + known.journal()
     assert world.state("bo", "note", "2030-01-01") == ["two"]
     assert known.away(episode=f"{MARKER}-call") == receipt
+
+
+# --- sessions
+
+
+def test_notes_that_mention_it_go_too(known: Known) -> None:
+    world = known.world
+    world.tell("vera-key", "name", "Vera Lind")
+    sessions = Sessions(
+        store=known.store, recorder=known.recorder, clock=world.clock, randomness=SeededRandomness(9), tempo=Tempo()
+    )
+    opened = str(sessions.open(SCOPE, "agent", NewSession(me_key="vera-key")).receipt["id"])
+    id = SessionId(opened)
+    notes = [NewNote(text=text) for text in ("Ask Vera LIND again.", "Buy bread.", "vera-key is out", "Veras bread")]
+    sessions.note(SCOPE, "agent", id, notes)
+
+    receipt = known.away("vera-key")
+
+    assert receipt["counts"]["notes"] == 2
+    left = known.store.sessions.notes(SCOPE, id, limit=9, after=0)
+    assert [note.text for note in left] == ["Buy bread.", "Veras bread"]
+    assert known.store.sessions.session(SCOPE, id).me is None
+
+
+def test_notes_that_an_operation_reads_go_with_its_episode(known: Known) -> None:
+    world = known.world
+    sessions = Sessions(
+        store=known.store, recorder=known.recorder, clock=world.clock, randomness=SeededRandomness(9), tempo=Tempo()
+    )
+    id = SessionId(str(sessions.open(SCOPE, "agent", NewSession(source="chat")).receipt["id"]))
+    sessions.note(SCOPE, "agent", id, [NewNote(text=f"{MARKER} is here")])
+    sessions.end(SCOPE, "agent", id)
+    with known.store.read(SCOPE) as reader:
+        (recorded,) = reader.recorded_episodes(limit=9, after=None)
+
+    known.away(episode=recorded.episode.id)
+
+    assert known.store.sessions.notes(SCOPE, id, limit=9, after=0) == []
+    assert known.store.sessions.session(SCOPE, id).stage is Stage.ENDED
 
 
 # --- the same everywhere
