@@ -10,6 +10,7 @@ import pytest
 from consolidation.admission import transfer
 from consolidation.episodes import NewEpisode, NewTurn, Recorder
 from consolidation.extraction.base import (
+    ByKey,
     ByName,
     Candidate,
     EpisodeText,
@@ -40,7 +41,7 @@ from ontology.episodes import Signed, Vouched
 from ontology.errors import Incorrect, Refused
 from ontology.facts import AsOf
 from ontology.ids import ClaimId, EpisodeId, FactId, OperationId
-from ontology.instants import DAY, SECOND
+from ontology.instants import DAY, SECOND, Instant
 from ontology.schema import Schema
 from ontology.schema_document import pack_from_document
 from ontology.scope import Tenant
@@ -329,6 +330,26 @@ def test_a_correction_of_nothing_waits(room: Room) -> None:
     assert [each["rule"] for each in room.read("Mira lives_in Bonn")["held"]] == ["nothing-to-correct"]
 
 
+def test_a_correction_names_one_of_several_values(room: Room) -> None:
+    room.read("Mira likes tea\nMira likes milk")
+    room.lines.change = _correction
+    assert [each["rule"] for each in room.read("Mira likes juice")["held"]] == ["ambiguous-correction"]
+    milk = next(id for id in _facts(room, "mira", "likes") if _text(room, id) == "milk")
+    room.lines.change = lambda candidate: _but(_correction(candidate), compares_to=milk)
+    room.read("Mira likes water")
+    assert sorted(room.values("mira", "likes")) == ["tea", "water"]
+
+
+@pytest.mark.parametrize(
+    "key", ["ent_garbage", "ent_abcdefgh_1_0", "? epi_abcdefgh_1_0 0:0 subject", "\x00", "x" * 600]
+)
+@pytest.mark.parametrize("operation", Operation)
+def test_a_key_that_a_text_made_up_is_refused_or_harmless(room: Room, key: str, operation: Operation) -> None:
+    room.lines.change = lambda candidate: _but(candidate, subject=ByKey(key=key), operation=operation)
+    receipts = room.read("Mira lives_in Bonn")
+    assert sum(receipts["counts"].values()) == 1
+
+
 def test_corrections_in_a_namespace_of_another_wait(room: Room) -> None:
     room.read("Mira lives_in Oslo")
     room.lines.change = _correction
@@ -445,6 +466,8 @@ def test_who_was_served_what_is_kept_as_fingerprints_with_a_key(room: Room) -> N
         seen = Served(reader, room.clock.now())
         assert seen.fact("agent", "s", version.slot, version.value_key) == version.id
         assert seen.fact("agent", "s", version.slot, text_key("milk")) is None
+        late = Served(reader, Instant(room.clock.now() + 31 * DAY))
+        assert late.fact("agent", "s", version.slot, version.value_key) is None, "whether or not it was swept"
 
 
 # --- signatures
@@ -559,6 +582,11 @@ def _facts(room: Room, subject: str, predicate: str) -> list[FactId]:
         entity = reader.entities_by_key([subject])[subject]
         at = AsOf(valid_at=room.clock.now(), known_at=reader.head.recorded_at)
         return [f.version.id for f in reader.state([(entity.id, predicate)], at, certain=False, page=ALL)]
+
+
+def _text(room: Room, id: FactId) -> str:
+    with room.store.read(SCOPE) as reader:
+        return reader.fact(id).version.value.text
 
 
 def _support(room: Room) -> tuple[int, int]:
