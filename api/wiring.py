@@ -9,22 +9,27 @@ import secrets
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from api.announcing import Announcer
 from api.backup_keys import KeyFile
 from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
+from api.streams import Streams
 from consolidation.episodes import Recorder
+from consolidation.forgetting.forgetter import Forgetter
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.records import Records
 from consolidation.serving import Serving
 from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
+from graph.forgetting import Outside
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
 from ontology.claims import Trust
@@ -36,8 +41,6 @@ from ontology.scope import scope_of
 
 FREE_BYTES_MIN: Final = 100 * 1024**2
 _MAKE_IT: Final = "make it with `vigencia init`, or name another with --store"
-DRAIN_SECONDS: Final = 10.0
-"""How long the end of a server waits for the episode at hand."""
 _RETRY_SECONDS: Final = 1.0
 
 log = logging.getLogger("vigencia.api.wiring")
@@ -158,6 +161,25 @@ class Neo4jPlace:
         return iter(())
 
 
+class Drain:
+    """How long a process that is told to end has for it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._until: float | None = None
+
+    def begin(self) -> None:
+        """It was told so now, unless it was before."""
+        if self._until is None:
+            self._until = time.monotonic() + self._seconds
+
+    def left(self) -> float:
+        """What is left, a second at least: who has nothing to end needs no more."""
+        self.begin()
+        assert self._until is not None
+        return max(1.0, self._until - time.monotonic())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """What an application works with: one per process and database."""
@@ -168,10 +190,17 @@ class Services:
     randomness: Randomness
     settings: Settings
     recorder: Recorder
+    forgetter: Forgetter
     serving: Serving
     sessions: Sessions
     reads: Reads
     """What reads episodes."""
+    reading_fault: Callable[[], str | None]
+    """Why they cannot read here, in words, if they cannot."""
+    announcer: Announcer
+    """Who is told what the writer and the recorder wrote."""
+    streams: Streams
+    drain: Drain
     worker: Worker | None
     """The one of this process, if it has one."""
 
@@ -193,6 +222,12 @@ def key_file_of(settings: Settings, randomness: Randomness | None = None) -> Key
         missing = "VIGENCIA_BACKUP_KEYS" if path is None else "VIGENCIA_MASTER_KEY_FILE"
         raise Incorrect(f"backups need a key file and a master key, and {missing} is not set", remedy="set both")
     return KeyFile(path, master, randomness or SystemRandomness())
+
+
+def _outside(settings: Settings, randomness: Randomness) -> list[Outside]:
+    """What is told of all that is forgotten: the keys of backups, where there are some."""
+    keys = key_file_of(settings, randomness)
+    return [] if keys is None else [keys]
 
 
 def place_of(settings: Settings) -> Place:
@@ -227,6 +262,8 @@ def services_over(
 
     Raises `Incorrect` where the file of sources cannot be used.
     """
+    streams = Streams(settings.streams_max)
+    announcer = Announcer(streams)
     sources = _sources(settings)
     writer = Writer(
         store=store,
@@ -235,6 +272,7 @@ def services_over(
         core=load_core(),
         items_max=settings.items_max,
         key_days=settings.idempotency_days,
+        observer=announcer,
         sources=sources,
     )
     recorder = Recorder(
@@ -243,6 +281,7 @@ def services_over(
         randomness=randomness,
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
+        observer=announcer,
         sources=sources,
     )
     sessions = Sessions(
@@ -254,6 +293,7 @@ def services_over(
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
     )
+    forgetter = Forgetter(store=store, clock=clock, randomness=randomness, outside=_outside(settings, randomness))
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
         store=store,
@@ -262,9 +302,14 @@ def services_over(
         randomness=randomness,
         settings=settings,
         recorder=recorder,
+        forgetter=forgetter,
         serving=Serving(store=store, clock=clock, randomness=randomness),
         sessions=sessions,
         reads=reads or named,
+        reading_fault=named.fault if reads is None else lambda: None,
+        announcer=announcer,
+        streams=streams,
+        drain=Drain(settings.drain_seconds),
         worker=None,
     )
 
@@ -283,6 +328,7 @@ def make_worker(opened: Services) -> Worker:
     pipeline = Pipeline(
         store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads,
         model_trust=Trust[settings.model_trust.upper()],
+        records=Records(store=opened.store, clock=opened.clock, randomness=opened.randomness),
     )  # fmt: skip
     return Worker(
         store=opened.store,
@@ -296,7 +342,11 @@ def make_worker(opened: Services) -> Worker:
 
 @contextmanager
 def working(opened: Services) -> Iterator[Services]:
-    """The services with a worker that reads episodes for the length of a block, where the settings want one."""
+    """The services with a worker that reads episodes for the length of a block, where the settings want one.
+
+    What a killed process forgot and did not tell the keys of backups is told first.
+    """
+    opened.forgetter.resume()
     if not opened.settings.worker:
         yield opened
         return
@@ -305,8 +355,8 @@ def working(opened: Services) -> Iterator[Services]:
     try:
         yield replace(opened, worker=worker)
     finally:
-        if not worker.stop(DRAIN_SECONDS):
-            log.warning("the episode at hand did not end within %g s; another worker takes it over", DRAIN_SECONDS)
+        if not worker.stop(opened.drain.left()):
+            log.warning("the episode at hand did not end in time; another worker takes it over")
 
 
 def _awaited(place: Place, wait_seconds: float, *, must_exist: bool) -> MemoryStore:

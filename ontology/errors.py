@@ -7,6 +7,7 @@
     │   └── Refused          well-formed, but a rule of the ontology says no
     │       └── LiveData     what a tool has is not kept
     ├── NotFound
+    │   └── Gone             it was there, and was forgotten
     ├── Conflict             right by itself, but not beside what is stored or running
     │   └── VersionChanged · AlreadyDecided
     ├── Forbidden            the caller may not
@@ -14,6 +15,7 @@
     │   └── Unauthenticated  nobody knows who the caller is
     ├── Unsupported          a format or an engine that cannot do this
     ├── Busy                 not in time; the same request may succeed later
+    │   └── RateLimited      the caller has had its share for now
     ├── Unavailable          the store cannot be reached
     └── Fault                a defect of ours
 
@@ -203,6 +205,12 @@ class NotFound(VigenciaError):
     default_slug = "not-found"
 
 
+class Gone(NotFound):
+    """What was named was forgotten on request; a tombstone is left."""
+
+    default_slug = "forgotten"
+
+
 class Conflict(VigenciaError):
     """The request is right by itself but clashes with what is stored or running."""
 
@@ -250,6 +258,12 @@ class Busy(VigenciaError):
 
     default_slug = "store-unavailable"
     default_retry_after = 1
+
+
+class RateLimited(Busy):
+    """More than a caller may ask for at a time; nothing was done, the same request may succeed later."""
+
+    default_slug = "rate-limited"
 
 
 class Unavailable(VigenciaError):
@@ -320,6 +334,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             cause="A wrong id, another scope, or an instant at which it was not yet known.",
             fix="Check the id, the scope, `valid_at` and `known_at`.",
         ),
+        "forgotten": Problem(
+            title="It was forgotten",
+            meaning="What was named was forgotten on request; only a tombstone is left, and nothing was written.",
+            cause="The id of something forgotten, a key that may not come back, or a retry of what said it.",
+            fix="Do not say it again; an administrator can lift the tombstone that `tombstone` names.",
+        ),
         "idempotency-in-flight": Problem(
             title="The same request is still running",
             meaning="A request with this idempotency key has started and has not ended.",
@@ -385,6 +405,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             meaning="This operation is only done on a version that its author has seen.",
             cause="No `If-Match` header and no `expected_version`.",
             fix="Read the thing, then send its ETag as `If-Match`.",
+        ),
+        "rate-limited": Problem(
+            title="Too many requests",
+            meaning="The caller has had its share of reads, writes or event streams for now; nothing was done.",
+            cause="A loop without a pause, or many clients with one principal.",
+            fix="Wait as long as `Retry-After` says, then send the same request again.",
         ),
         "internal": Problem(
             title="Something went wrong on our side",
