@@ -6,7 +6,7 @@ from typing import Protocol
 
 from ontology.claims import Source, Told
 from ontology.episodes import RecordedEpisode
-from ontology.ids import EpisodeId, SessionId
+from ontology.ids import EpisodeId
 from ontology.instants import Instant
 from ontology.scope import Tenant
 from ontology.tombstones import Mark, Tombstone
@@ -79,16 +79,8 @@ class ForgettingTransaction(Protocol):
         ...
 
     def end_reading(self, episodes: Sequence[EpisodeId], reason: str, now: Instant) -> None:
-        """Let the operations of these episodes be failed, with nothing of what was read; their session goes on,
-        without the notes that they read."""
-        ...
-
-    def forget_notes(self, id: SessionId, numbers: Sequence[int]) -> None:
-        """Let these notes of a session of the scope be gone."""
-        ...
-
-    def forget_speaker(self, id: SessionId, *, keeps_me: bool, source: str) -> None:
-        """Let a session of the scope have another source and, unless it `keeps_me`, nobody who says "I"."""
+        """Let the operations of these episodes be failed, with nothing of what was read; their session goes on. Notes
+        that were handed over to them are erased."""
         ...
 
 

@@ -49,7 +49,6 @@ from ontology.ids import (
     FactId,
     Ledger,
     Owner,
-    SessionId,
     is_recorded,
     locate,
 )
@@ -635,18 +634,8 @@ class NaiveTransaction(NaiveReader, NaiveSessionTransaction):
 
     def end_reading(self, episodes: Sequence[EpisodeId], reason: str, now: Instant) -> None:
         naive_queue.end_reading(self._tables.operations, episodes, reason, now)
-        for id in episodes:
-            self.of_sessions.let_go(operation_of(id), now)
-
-    def forget_notes(self, id: SessionId, numbers: Sequence[int]) -> None:
-        kept = self.of_sessions.notes.get((self._scope, id), {})
-        for number in numbers:
-            kept.pop(number, None)
-
-    def forget_speaker(self, id: SessionId, *, keeps_me: bool, source: str) -> None:
-        session = self.of_sessions.find(self._scope, id)
-        me = session.me if keeps_me else None
-        self.of_sessions.sessions[self._scope, id] = replace(session, me=me, source=Source(source))
+        for episode in episodes:
+            self.of_sessions.let_go(operation_of(episode), now)
 
     def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
         found = [(position, payload) for position, payload in self._tables.payloads if payload.subject == subject]

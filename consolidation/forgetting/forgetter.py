@@ -3,7 +3,7 @@
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import orjson
@@ -11,7 +11,6 @@ import orjson
 from consolidation.commits import Commits
 from consolidation.forgetting.carry_out import Deed, commit_of
 from consolidation.forgetting.graves import FORGOTTEN, Graves
-from consolidation.forgetting.notes import Notes, forget_notes, notes_of
 from consolidation.forgetting.plan import Plan, Wanted, plan_of
 from consolidation.forgetting.proof import verified
 from consolidation.observing import NOBODY, Observer, refusals_told
@@ -150,7 +149,6 @@ class Forgetter:
         plan = Plan(wanted=Wanted(scope=scope, target=target))
         if wanted is not None:
             plan = plan_of(tx, wanted, self._store.scopes(scope.tenant))
-            plan.notes = sum(len(each.numbers) for each in self._notes(scope, plan))
         if not plan.is_empty:
             return plan, None
         stone = _earlier(tx, wanted, named, target)
@@ -168,16 +166,12 @@ class Forgetter:
         )  # fmt: skip
         commit = commit_of(tx, plan, deed, self._commits.salt)
         tx.blank_answers([*_answers_that_mention(tx, plan)])
-        forget_notes(tx, self._notes(tx.scope, plan))
         tx.end_reading([*plan.episodes, *plan.emptied], REASON, self._clock.now())
+        for id, notes in plan.notes.items():
+            notes.tx.put_session(replace(notes.tx.session(id), me=notes.session.me, source=notes.session.source))
+            notes.tx.erase_some_notes(id, notes.numbers, self._clock.now())
         tx.apply(commit, ledger=deed.ledger)
         return commit.changes.tombstones[0]
-
-    def _notes(self, scope: Scope, plan: Plan) -> list[Notes]:
-        """What goes of sessions: of a subject in every purpose of its namespace."""
-        scopes = [each for each in self._store.scopes(scope.tenant) if each.namespace == scope.namespace]
-        where = dict.fromkeys([scope, *scopes]) if plan.whole is not None else [scope]
-        return notes_of(self._store.sessions, where, plan)
 
     def _ended(self, scope: Scope, stone: Tombstone) -> dict[str, JSON]:
         """What is done after the commit, each time anew, and the receipt."""

@@ -111,16 +111,6 @@ RETURN count(q)
 // The lane of a session is a hash of its name.
 MATCH (q:Operation {place: $place}) SET q.lane = $lane
 
-// name: forget_notes
-UNWIND $numbers AS number
-MATCH (n:Note) USING INDEX SEEK n:Note(session, number)
-WHERE n.session = $key AND n.number = number
-DETACH DELETE n
-
-// name: forget_speaker
-MATCH (s:Session {key: $key})
-SET s.source = $source, s.me = CASE WHEN $keeps_me THEN s.me END, s.me_is_key = s.me_is_key AND $keeps_me
-
 // name: slots_of_entity
 MATCH (s:Slot) WHERE s.entity = $place RETURN s.slot
 

@@ -16,19 +16,7 @@ from graph.tombstones import tombstone_row
 from ontology.claims import Source, Told
 from ontology.episodes import RecordedEpisode
 from ontology.events import Destroyed, Removal
-from ontology.ids import (
-    CLAIM,
-    ENTITY,
-    EPISODE,
-    FACT,
-    TOMBSTONE,
-    EpisodeId,
-    Owner,
-    SessionId,
-    is_recorded,
-    kind_of,
-    locate,
-)
+from ontology.ids import CLAIM, ENTITY, EPISODE, FACT, TOMBSTONE, EpisodeId, Owner, is_recorded, kind_of, locate
 from ontology.instants import Instant
 from ontology.operations import operation_of
 from ontology.scope import Tenant
@@ -111,13 +99,6 @@ class Neo4jForgettingTransaction(ForgettingReads):
                 lane = keys.lane_key(self._scope.tenant, f"episode|{id}")
                 self._run("leave_lane", {"place": place, "lane": lane})
                 let_go(self._run, self._scope.tenant, operation_of(id), now)
-
-    def forget_notes(self, id: SessionId, numbers: Sequence[int]) -> None:
-        self._run("forget_notes", {"key": keys.session_key(self._scope, id), "numbers": list(numbers)})
-
-    def forget_speaker(self, id: SessionId, *, keeps_me: bool, source: str) -> None:
-        asked = {"key": keys.session_key(self._scope, id), "keeps_me": keeps_me, "source": source}
-        self._run("forget_speaker", asked)
 
 
 class Forgetting:

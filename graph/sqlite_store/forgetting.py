@@ -15,7 +15,7 @@ from graph.tombstones import tombstone_row
 from ontology.claims import Source, Told
 from ontology.episodes import Kept, RecordedEpisode
 from ontology.events import Destroyed, Removal
-from ontology.ids import CLAIM, EPISODE, FACT, EpisodeId, Owner, SessionId, is_recorded, kind_of, locate
+from ontology.ids import CLAIM, EPISODE, FACT, EpisodeId, Owner, is_recorded, kind_of, locate
 from ontology.instants import Instant
 from ontology.operations import operation_of
 from ontology.tombstones import Lift, Mark, Tombstone
@@ -94,15 +94,6 @@ class SqliteForgettingTransaction(ForgettingReads):
                 self._connection.many("next_of_lane", [key])
                 self._connection.many("leave_lane", [(*key, f"episode|{id}")])
                 let_go(self._connection, self._scope.tenant, operation_of(id), now)
-
-    def forget_notes(self, id: SessionId, numbers: Sequence[int]) -> None:
-        self._connection.many("forget_notes", [(*self._session_key(id), number) for number in numbers])
-
-    def forget_speaker(self, id: SessionId, *, keeps_me: bool, source: str) -> None:
-        self._connection.many("forget_speaker", [(*self._session_key(id), source, keeps_me)])
-
-    def _session_key(self, id: SessionId) -> tuple[str, str, str, str]:
-        return self._scope.tenant, self._scope.namespace, self._scope.purpose, id
 
 
 class Forgetting:

@@ -72,14 +72,6 @@ WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 -- The lane of a session has its name.
 UPDATE operations SET lane = ?4 WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 
--- name: forget_notes
-DELETE FROM notes WHERE number = ?5 AND session_pk = (
-  SELECT pk FROM sessions WHERE tenant = ?1 AND namespace = ?2 AND purpose = ?3 AND session = ?4)
-
--- name: forget_speaker
-UPDATE sessions SET source = ?5, me = CASE ?6 WHEN 1 THEN me END, me_is_key = me_is_key * ?6
-WHERE tenant = ?1 AND namespace = ?2 AND purpose = ?3 AND session = ?4
-
 -- name: slots_of_entity
 SELECT s.pk FROM scopes o JOIN slots s ON s.scope_pk = o.pk AND s.subject_position = ?2 AND s.subject_ordinal = ?3
 WHERE o.tenant_pk = ?1
