@@ -12,6 +12,7 @@ from consolidation.items import (
     Absent,
     Assert,
     Erase,
+    Expire,
     Item,
     Promote,
     Quoted,
@@ -25,12 +26,14 @@ from consolidation.items import (
 from consolidation.policy import refuse_live
 from ontology.canonical import TEXT_BYTES_MAX, canonical_label, canonical_text, incorrect
 from ontology.claims import Source, Trust
+from ontology.durations import Micros, parse_duration
 from ontology.echoes import recalled
 from ontology.entries import Stated, assertion, retraction
 from ontology.errors import Incorrect, Refused, TooLarge, Violation, shown
 from ontology.facts import Version
 from ontology.ids import CLAIM, FACT, ClaimId, EpisodeId, FactId, locate
 from ontology.instants import OPEN_END, Instant, Semantics, check_zone, parse_bound, parse_instant
+from ontology.retention import check_ttl
 from ontology.schema import Cardinality, Predicate, Schema
 from ontology.values import EntityMention, Value, ValueKey, entity_mention
 
@@ -53,6 +56,7 @@ class Telling:
     confidence: float | None
     quote: Quoted | None
     trust: Trust | None
+    ttl: Micros | None
     recalled: tuple[FactId, ...]
     """The fact versions whose markers stand in the text that it was taken from."""
 
@@ -129,6 +133,11 @@ class CheckedReview:
     expected: Version | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedExpire:
+    claim: ClaimId
+
+
 Checked: TypeAlias = (
     CheckedAssert
     | CheckedRetract
@@ -137,6 +146,7 @@ Checked: TypeAlias = (
     | CheckedWithdraw
     | CheckedErase
     | CheckedReview
+    | CheckedExpire
 )
 
 
@@ -179,7 +189,7 @@ def _check(item: Item, schema: Schema) -> Checked:
             return CheckedAssert(
                 subject=_mention(item.subject, "/subject"), predicate=predicate,
                 value=predicate.read(item.value, pointer="/value", zone=item.said.zone or "UTC"),
-                telling=_telling_of_assert(item.said), expected=item.expected_version,
+                telling=_telling_of_assert(item.said, predicate), expected=item.expected_version,
             )  # fmt: skip
         case Retract():
             predicate = _predicate(schema, item.predicate)
@@ -207,6 +217,9 @@ def _check(item: Item, schema: Schema) -> Checked:
             return CheckedReview(
                 claim=ClaimId(item.claim), promotes=promotes, reason=reason, expected=item.expected_version
             )  # fmt: skip
+        case Expire():
+            locate(item.claim, CLAIM)
+            return CheckedExpire(claim=ClaimId(item.claim))
         case Erase():
             named = None if item.predicate is None else _predicate(schema, item.predicate)
             if named is None and not isinstance(item.value, Absent):
@@ -240,7 +253,7 @@ def telling(said: Said) -> Telling:
         source=None if source is None else Source(source),
         episode=None if episode is None else EpisodeId(episode),
         root=_text(said.root, "/root"), confidence=confidence, quote=said.quote, trust=_trust(said.trust),
-        recalled=_recalled(said.recalled),
+        ttl=None if said.ttl is None else parse_duration(said.ttl, "/ttl"), recalled=_recalled(said.recalled),
     )  # fmt: skip
 
 
@@ -260,14 +273,18 @@ def _trust(word: str | None) -> Trust | None:
     raise incorrect("/trust", "unknown_member", f"no trust {shown(word)}; give one of {words}, or leave it out")
 
 
-def _telling_of_assert(said: Said) -> Telling:
-    """`telling`, of a period that an assertion can have whenever it was said."""
+def _telling_of_assert(said: Said, predicate: Predicate) -> Telling:
+    """`telling`, of a period that an assertion can have whenever it was said, and of a ttl that its kind allows."""
     told = telling(said)
+    if told.ttl is not None:
+        check_ttl(predicate, told.ttl, "/ttl")
     assertion(told.stated, value=_ANY, functional=False, observed_at=OPEN_END, position=0, ordinal=0)
     return told
 
 
 def _telling_of_retract(said: Said) -> Telling:
+    if said.ttl is not None:
+        raise incorrect("/ttl", "unknown_field", "a retraction does not expire; leave 'ttl' out")
     told = telling(said)
     retraction(told.stated, value=None, functional=False, observed_at=OPEN_END, position=0, ordinal=0)
     return told

@@ -32,7 +32,7 @@ from consolidation.idempotency import restored
 from consolidation.items import Assert, Item, Quoted, Replace, Retract, Said
 from consolidation.write import Writer
 from graph.ports import Clock, MemoryStore, Page, Reader
-from graph.state import resolve
+from graph.state import resolve_for
 from ontology.episodes import RecordedEpisode, SaidAt
 from ontology.errors import JSON, Incorrect, KeyReused, NotFound, Unavailable, VigenciaError
 from ontology.ids import EntityId, FactId
@@ -217,7 +217,7 @@ class _Names:
 
     def __init__(self, reader: Reader, clock: Clock, text: EpisodeText) -> None:
         self._reader = reader
-        self._as_of = resolve(reader.head, clock.now(), None, None)
+        self._as_of = resolve_for(reader, clock.now(), None, None)
         self._text = text
         self._known: dict[str, dict[str, str]] = {}
         self._new: list[tuple[str, str]] = []

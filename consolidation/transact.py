@@ -12,6 +12,7 @@ from consolidation.check import (
     Checked,
     CheckedAssert,
     CheckedErase,
+    CheckedExpire,
     CheckedReplace,
     CheckedRetract,
     CheckedRetractFact,
@@ -29,7 +30,7 @@ from consolidation.receipts import ItemReceipt, Result, Warned
 from consolidation.review import review
 from consolidation.slotwork import SlotWork
 from graph.ports import Transaction
-from ontology.claims import Claim, Entity, Lifecycle, Source, Told
+from ontology.claims import RETENTION, Claim, Entity, Lifecycle, Source, Told
 from ontology.entries import Entry, Stated, assertion, inherit, retraction
 from ontology.episodes import Quote
 from ontology.errors import JSON, Incorrect, NotFound, Refused, VersionChanged, Violation, shown
@@ -37,6 +38,7 @@ from ontology.events import Erasure, Operation
 from ontology.facts import FactVersion, Slot, Version
 from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Place, claim_id
 from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
+from ontology.retention import check_ttl, expires_at
 from ontology.schema import Predicate
 from ontology.values import Value, ValueType, value_key
 
@@ -83,6 +85,8 @@ class Transact:
                 return self._erase(index, item)
             case CheckedReview():
                 return review(self._tx, self._context, self._draft, self._work, index, item)
+            case CheckedExpire():
+                return self._expire(item)
 
     # ---- the operations
     def _assert(self, index: int, item: CheckedAssert) -> ItemReceipt:
@@ -102,6 +106,7 @@ class Transact:
             receipt.version = work.version or None
             return receipt
         receipt.observed_at, receipt.observed_from = claim.entry.observed_at, observed_from
+        receipt.expires_at = claim.expires_at
         self._gate.admit(index, work, claim, item.predicate, receipt)
         receipt.warnings = self._warnings(claim, work)
         return receipt
@@ -151,6 +156,8 @@ class Transact:
 
     def _replace(self, index: int, item: CheckedReplace) -> ItemReceipt:
         subject, predicate, old, at, slot = self._target(item)
+        if item.telling.ttl is not None:
+            check_ttl(predicate, item.telling.ttl, "/ttl")
         work = self._work(slot)
         self._expect(work, item.expected)
         old_key = value_key(old)
@@ -186,6 +193,7 @@ class Transact:
             op="replace", result=Result.REPLACED, subject=subject, predicate=predicate.name, claim=claim.id,
             state=Lifecycle.ACCEPTED,
             withdrawn=tuple(c.id for c in told), observed_at=claim.entry.observed_at, observed_from=observed_from,
+            expires_at=claim.expires_at,
         )  # fmt: skip
 
     def _withdraw(self, index: int, item: CheckedWithdraw) -> ItemReceipt:
@@ -226,6 +234,19 @@ class Transact:
         self._draft.erase(erasure, gone)
         self._note("erase", index, subject.id, {"predicate": name, "value": None if key is None else key.hex()})
         return ItemReceipt(op="erase", result=Result.ERASED, subject=subject, predicate=name)
+
+    def _expire(self, item: CheckedExpire) -> ItemReceipt:
+        told = self._tx.claim(item.claim)
+        claim, now = told.claim, self._context.now
+        receipt = ItemReceipt(
+            op="expire", result=Result.IGNORED, predicate=claim.slot.predicate, expires_at=claim.expires_at
+        )
+        if told.state is Lifecycle.ACCEPTED and claim.expires_at <= now and not self._draft.gone(claim):
+            self._work(claim.slot).decided = True
+            reason = f"its time was over at {format_instant(claim.expires_at)}"
+            self._draft.move(told, Lifecycle.EXPIRED, RETENTION, reason, None)
+            receipt.result, receipt.claim, receipt.state = Result.EXPIRED, claim.id, Lifecycle.EXPIRED
+        return receipt
 
     # ---- what they share
     def _slot(self, subject: Entity, predicate: Predicate, value: Value | None) -> Slot:
@@ -295,6 +316,7 @@ class Transact:
             episode=telling.episode, root=telling.root or (episode.root if episode else source),
             confidence=float(confidence), schema_version=self._context.schema.version,
             principal=self._context.principal, recorded_at=now, trust=trust, echo=False,
+            expires_at=expires_at(predicate, telling.ttl, now) if asserts else OPEN_END,
         )  # fmt: skip
         quoted = telling.quote
         if quoted is not None:
@@ -390,7 +412,11 @@ class Transact:
             told = self._tx.repeated(claim.slot, claim.entry.value, claim.episode)
             same += [(t.claim, self._draft.moved_to(t)) for t in told if not self._draft.gone(t.claim)]
         return next(
-            ((c.id, state) for c, state in same if c.entry.value == claim.entry.value and _says_the_same(c, claim)),
+            (
+                (c.id, state)
+                for c, state in same
+                if c.entry.value == claim.entry.value and _says_the_same(c, claim) and c.expires_at > self._context.now
+            ),
             None,
         )
 

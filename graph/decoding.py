@@ -165,13 +165,14 @@ def support(of: Slot, key: ValueKey, row: Row | None, since: Instant) -> Support
     return Support(slot=of, value_key=key, recorded_from=row[0], sources=row[1], occurrences=row[2], doubt=row[3])
 
 
-def plain_fact(of: FactVersion, held: Support) -> Fact:
+def plain_fact(of: FactVersion, held: Support, expires_at: Instant) -> Fact:
     """A fact of a slot that is plain: no claim in it says more of its ends than the version does."""
     return Fact(
         version=of,
         start=Start.OPEN if of.valid_from == OPEN_START else Start.KNOWN,
         end=End.OPEN if of.valid_to == OPEN_END else End.KNOWN,
         support=held,
+        expires_at=expires_at,
     )
 
 
@@ -211,10 +212,10 @@ def extents(rows: Iterable[Row]) -> list[Extent]:
 
 
 def claim(ledger: Ledger, scope: Scope, row: Row) -> Claim:
-    """Of the twelve of an entry, the four of its slot, the seventeen of the rest of the claim."""
+    """Of the twelve of an entry, the four of its slot, the eighteen of the rest of the claim."""
     of = slot(ledger, scope, row[12:16])
     kind, text, qualifier, stated_from, stated_to, zone, semantics, observed_stated, source, cited = row[16:26]
-    root, confidence, schema_version, principal, recorded_at, trust, echo = row[26:33]
+    root, confidence, schema_version, principal, recorded_at, trust, echo, expires_at = row[26:34]
     read = entry(row[:12])
     return Claim(
         id=claim_id(Place(ledger, read.position, read.ordinal)),
@@ -237,13 +238,14 @@ def claim(ledger: Ledger, scope: Scope, row: Row) -> Claim:
         recorded_at=recorded_at,
         trust=_TRUSTS[trust],
         echo=echo == 1,
+        expires_at=expires_at,
     )
 
 
 def told(ledger: Ledger, scope: Scope, row: Row) -> Told:
     """Of the columns of a claim, and the list of its transitions, in order, each with those of `transition`."""
-    of = claim(ledger, scope, row[:33])
-    return Told(claim=of, transitions=tuple(transition(ledger, of.id, each) for each in row[33]))
+    of = claim(ledger, scope, row[:34])
+    return Told(claim=of, transitions=tuple(transition(ledger, of.id, each) for each in row[34]))
 
 
 def transition(ledger: Ledger, of: ClaimId, row: Row) -> Transition:

@@ -133,6 +133,7 @@ class Encoder:
             None if claim.recorded_at == self._recorded_at else claim.recorded_at,
             claim.trust,
             claim.echo,
+            *(() if claim.expires_at == OPEN_END else (claim.expires_at,)),
         )
 
     def transition(self, transition: Transition) -> Written:
@@ -251,7 +252,7 @@ class Decoder:
             end, end_lo, end_hi, valid_from, valid_to, zone, semantics, observed_stated, source, episode, root,
             confidence, schema_version, principal, recorded_at, *admitted,
         ) = row  # fmt: skip
-        trust, echo = admitted or (Trust.OBSERVED, False)
+        trust, echo, *expires = admitted or (Trust.OBSERVED, False)
         entry = Entry(
             position=self._position if position is None else position,
             ordinal=ordinal,
@@ -287,6 +288,7 @@ class Decoder:
             recorded_at=self._recorded_at if recorded_at is None else recorded_at,
             trust=Trust(trust),
             echo=echo,
+            expires_at=expires[0] if expires else OPEN_END,
         )
 
     def transition(self, row: Row) -> Transition:

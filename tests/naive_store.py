@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TypeVar
 
 from graph.access import AccessStore, no_key, prefix_taken
@@ -38,7 +39,7 @@ from ontology.events import Commit, Erasure, Event, Payload, Shown, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support, edges
 from ontology.ids import CLAIM, ENTITY, EPISODE, FACT, ClaimId, EntityId, EpisodeId, FactId, Ledger, Owner, locate
 from ontology.instants import OPEN_END, OPEN_START, Instant
-from ontology.intervals import Interval
+from ontology.intervals import Interval, coalesce
 from ontology.line import Extent
 from ontology.operations import Job
 from ontology.schema import Schema
@@ -164,6 +165,10 @@ class NaiveReader:
     def __init__(self, tables: Tables, scope: Scope) -> None:
         self._tables = tables
         self._scope = scope
+        self._serving: tuple[Instant, Instant] | None = None
+
+    def serve(self, known_at: Instant, until: Instant) -> None:
+        self._serving = known_at, until
 
     @property
     def scope(self) -> Scope:
@@ -196,7 +201,7 @@ class NaiveReader:
     def list_entities(
         self, as_of: AsOf, *, type: str | None, name: str | None, limit: int, after: EntityId | None
     ) -> list[Entity]:
-        visible = [version for version in self._versions() if version.visible_at(as_of)]
+        visible = [v for v in self._versions() if v.visible_at(as_of) and self._is_served(v, as_of.known_at)]
         shown_ids = {v.slot.subject for v in visible} | {
             EntityId(v.value.text) for v in visible if v.value.type is ValueType.ENTITY
         }
@@ -291,6 +296,7 @@ class NaiveReader:
             certain=False,
             page=page,
             order=Order.RECORDED,
+            raw=True,
         )
 
     def fact(self, id: FactId) -> Fact:
@@ -299,6 +305,34 @@ class NaiveReader:
             if version.id == id:
                 return self._fact(version, OPEN_END)
         raise NotFound(f"no fact {shown(id)}")
+
+    def served(self, versions: Sequence[FactVersion]) -> dict[FactId, list[Interval]]:
+        found = {}
+        claims = {claim.id: claim for claim in self._tables.claims}
+        for version in versions:
+            shows = [
+                s
+                for s in self._tables.showings
+                if (s.shown.slot, s.shown.value_key) == (version.slot, version.value_key)
+                and version.valid_from <= s.shown.valid_from < version.valid_to
+            ]
+            expiries = [claims[s.shown.claim].expires_at for s in shows]
+            if any(expires_at < OPEN_END for expires_at in expiries):
+                cuts = sorted({
+                    cut
+                    for s, expires_at in zip(shows, expiries, strict=True)
+                    for cut in (s.recorded_from, s.recorded_to, expires_at)
+                } | {version.recorded_from, version.recorded_to})  # fmt: skip
+                found[version.id] = coalesce(
+                    Interval(start, end)
+                    for start, end in pairwise(cuts)
+                    if version.recorded_from <= start < version.recorded_to
+                    and any(
+                        s.recorded_from <= start < min(s.recorded_to, expires_at)
+                        for s, expires_at in zip(shows, expiries, strict=True)
+                    )
+                )
+        return found
 
     def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
         ids = {s.shown.claim for s in self._showings(version, known_at)}
@@ -354,6 +388,11 @@ class NaiveReader:
                     verbatim=None if payload is None else read_verbatim(payload, self._scope.tenant),
                 )  # fmt: skip
         raise NotFound(f"no recorded episode {shown(id)} here")
+
+    def overdue(self, now: Instant, *, limit: int) -> list[Told]:
+        due = [claim for claim in self._assertions({Lifecycle.ACCEPTED}) if claim.expires_at <= now]
+        due.sort(key=lambda claim: (claim.expires_at, claim.entry.position, claim.entry.ordinal))
+        return [self._told(claim) for claim in due[:limit]]
 
     # ---- slots, events, idempotency keys
 
@@ -416,8 +455,10 @@ class NaiveReader:
         certain: bool,
         page: Page,
         order: Order = Order.VALID,
+        raw: bool = False,
     ) -> list[Fact]:
         versions = [v for v in self._versions() if wanted(v) and (v.certain or not certain)]
+        versions = [v for v in versions if raw or self._is_served(v, known_at)]
         key = _recorded_order if order is Order.RECORDED else _valid_order
         rows = _page(versions, key, page.limit, page.after, descending=order is Order.VALID_DESCENDING)
         return [self._fact(version, known_at) for version in rows]
@@ -429,7 +470,21 @@ class NaiveReader:
         last = [s.shown.claim for s in showings if s.shown.valid_to == version.valid_to]
         entries = {claim.id: claim.entry for claim in self._tables.claims}
         start, end = edges(version, [entries[id] for id in first], [entries[id] for id in last])
-        return Fact(version=version, start=start, end=end, support=self._support(version, known_at))
+        return Fact(
+            version=version, start=start, end=end, support=self._support(version, known_at),
+            expires_at=max(self._expiries(version, known_at), default=OPEN_END),
+        )  # fmt: skip
+
+    def _expiries(self, version: FactVersion, known_at: Instant) -> list[Instant]:
+        """When each of the claims expires that show in a version at an instant."""
+        shown_ids = {s.shown.claim for s in self._showings(version, known_at)}
+        return [claim.expires_at for claim in self._tables.claims if claim.id in shown_ids]
+
+    def _is_served(self, version: FactVersion, known_at: Instant) -> bool:
+        judged_at = known_at
+        if self._serving is not None and known_at >= self._serving[0]:
+            judged_at = self._serving[1]
+        return max(self._expiries(version, known_at), default=OPEN_END) > judged_at
 
     def _showings(self, version: FactVersion, known_at: Instant) -> list[Showing]:
         """Where claims show inside a version, as known at an instant or when it was last believed."""

@@ -12,8 +12,10 @@ from ontology.claims import HELD
 from ontology.errors import Fault
 from ontology.events import Commit, Erasure, Restated
 from ontology.ids import CLAIM, ENTITY, Ledger
+from ontology.instants import OPEN_END
 from ontology.schema_document import schema_document
 from ontology.scope import Tenant
+from ontology.values import ValueKey
 
 _PARTS: Final = (
     "scopes", "entities", "ends", "episodes", "slots", "claims", "payloads",
@@ -52,7 +54,7 @@ class Applying:
             self._erase(erasure)
         turn = self._turn(commit, after)
         for chunk in _chunks({**self._told(commit), **self._believed(commit)}):
-            counts = self._run("apply", {**turn, "parts": [chunk[name] for name in _PARTS]})[0]
+            *counts, expires = self._run("apply", {**turn, "parts": [chunk[name] for name in _PARTS]})[0]
             for name, count in zip(_PARTS, counts, strict=True):
                 _check(name, count, len(chunk[name]))
         for start in range(0, len(changes.verbatims), _ROWS_AT_ONCE):
@@ -61,6 +63,8 @@ class Applying:
         for start in range(0, len(changes.quotes), _ROWS_AT_ONCE):
             quotes = [self._rows.quote(quote) for quote in changes.quotes[start : start + _ROWS_AT_ONCE]]
             _check("quotes", self._run("put_quotes", {"rows": quotes})[0][0], len(quotes))
+        if expires:
+            self._may_expire(commit)
         self._put_successors(commit)
         self._restate(commit.restated)
         return after
@@ -91,6 +95,7 @@ class Applying:
             "previous_recorded_at": started.recorded_at, "previous_digest": started.digest,
             "previous_erasures": started.erasures, "previous_schema_version": started.schema_version,
             "kind": event.kind.value, "principal": event.principal, "restated": restated, "previous": event.previous,
+            "expires": any(claim.expires_at < OPEN_END for claim in commit.changes.claims),
         }  # fmt: skip
 
     def _told(self, commit: Commit) -> Parts:
@@ -142,6 +147,15 @@ class Applying:
             self._run(query, {"slots": slots, "value": value})
         if value is None:
             self._run("erase_slot", {"slots": slots})
+
+    def _may_expire(self, commit: Commit) -> None:
+        """Let the facts say so in which claims that expire show, or may show from now on."""
+        changes = commit.changes
+        told = [claim for claim in changes.claims if claim.expires_at < OPEN_END and claim.entry.value is not None]
+        said = {keys.said_key(keys.slot_key(v.slot), v.value_key) for v in changes.opened}
+        said |= {keys.said_key(keys.slot_key(c.slot), ValueKey(c.entry.value or b"")) for c in told}
+        if said:
+            self._run("may_expire", {"said": sorted(said)})
 
     def _put_successors(self, commit: Commit) -> None:
         """Join the claims that correct others to those; a claim that a later erasure took has none."""

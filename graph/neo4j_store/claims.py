@@ -72,6 +72,10 @@ class ClaimReads(Snapshot):
         rows = self._run("held_counts", {"scope": self._scope_key, "position": self._head.position})
         return {(Lifecycle(state), rule): count for state, rule, count in rows}
 
+    def overdue(self, now: Instant, *, limit: int) -> list[Told]:
+        asked = {"scope": self._scope_key, "now": now, "limit": limit, "position": self._head.position}
+        return self._tell(self._run("overdue", asked))
+
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
         asked = [keys.slot_key(slot) for slot in slots if self._is_here(slot)]
         if not asked:

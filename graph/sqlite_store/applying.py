@@ -13,6 +13,7 @@ from ontology.errors import Fault
 from ontology.events import Commit, Erasure, Event, Payload, Restated, Shown, SlotHead
 from ontology.facts import FactVersion, Support
 from ontology.ids import CLAIM, EPISODE
+from ontology.instants import OPEN_END
 from ontology.schema import Schema
 from ontology.schema_document import schema_document
 
@@ -43,6 +44,7 @@ class Applying:
         put("put_kept", self._kept_row, changes.verbatims)
         self._put_slots(changes.position, changes.slots)
         put("put_claim", self._claim_row, changes.claims)
+        put("may_expire", self._expiry_row, [claim for claim in changes.claims if claim.expires_at < OPEN_END])
         put("put_quotes", self._quote_row, changes.quotes)
         self._transit(changes.transitions)
         now, tenant = changes.recorded_at, self._keys.tenant
@@ -156,8 +158,11 @@ class Applying:
             stated.valid_from, stated.valid_to, stated.zone, stated.semantics, claim.observed_stated,
             self._keys.name(claim.source), self._keys.episode(claim.episode), self._keys.name(claim.root),
             claim.confidence, claim.schema_version, self._keys.name(claim.principal), claim.recorded_at,
-            claim.trust, claim.echo,
+            claim.trust, claim.echo, claim.expires_at,
         )  # fmt: skip
+
+    def _expiry_row(self, claim: Claim) -> Row:
+        return (self._keys.slot(claim.slot), claim.entry.value, claim.expires_at)
 
     def _quote_row(self, quote: Quote) -> Row:
         place = self._keys.located(quote.claim, CLAIM)
