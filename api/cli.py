@@ -14,6 +14,7 @@ from api.commands.reading import diff, history, state
 from api.commands.reasons import why
 from api.commands.review import review
 from api.commands.serving import demo, init, serve
+from api.commands.sweeping import sweep
 from api.commands.upkeep import config, doctor, ontology
 from api.commands.worker import worker
 from api.commands.writing import remember
@@ -51,7 +52,7 @@ def _main(
     pass
 
 
-for command in (serve, worker, demo, init, remember, load, state, history, diff, why, doctor):
+for command in (serve, worker, sweep, demo, init, remember, load, state, history, diff, why, doctor):
     app.command()(command)
 app.add_typer(review)
 app.add_typer(journal)

@@ -19,10 +19,12 @@ from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
+from consolidation.retention import Keeping, Sweeper
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
+from ontology.durations import parse_duration
 from ontology.errors import NotFound, Unavailable, shown
 from ontology.instants import Instant
 from ontology.packs import load_core
@@ -234,6 +236,16 @@ def services_over(
     )
 
 
+def make_sweeper(opened: Services) -> Sweeper:
+    """What sweeps the store of these services."""
+    settings = opened.settings
+    ttl = None if settings.verbatim_ttl is None else parse_duration(settings.verbatim_ttl, "")
+    return Sweeper(
+        store=opened.store, writer=opened.writer, clock=opened.clock, randomness=opened.randomness,
+        keeping=Keeping(verbatim_ttl=ttl, receipt_days=settings.receipt_days),
+    )  # fmt: skip
+
+
 def make_worker(opened: Services) -> Worker:
     """A worker over these services, not begun."""
     settings = opened.settings
@@ -243,7 +255,12 @@ def make_worker(opened: Services) -> Worker:
         runs=pipeline,
         clock=opened.clock,
         name=f"{socket.gethostname()}-{os.getpid()}",
-        pace=Pace(lease_seconds=settings.lease_seconds, attempts_max=settings.attempts_max),
+        pace=Pace(
+            lease_seconds=settings.lease_seconds,
+            attempts_max=settings.attempts_max,
+            sweep_seconds=settings.sweep_seconds,
+        ),
+        sweeps=make_sweeper(opened),
     )
 
 

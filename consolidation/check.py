@@ -61,6 +61,12 @@ class Telling:
     """The fact versions whose markers stand in the text that it was taken from."""
 
 
+NOTHING_TOLD: Final = Telling(
+    stated=Stated(valid_from=None, valid_to=None, zone=None, semantics=None), observed_at=None, source=None,
+    episode=None, root=None, confidence=None, quote=None, trust=None, ttl=None, recalled=(),
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedAssert:
     subject: EntityMention

@@ -11,7 +11,7 @@ from typing import Any, Final
 from graph.journal_rows import read_verbatim
 from ontology.claims import Claim, Entity, Episode, Lifecycle, Source, Told, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
-from ontology.episodes import Kept, Quote, RecordedEpisode
+from ontology.episodes import Destroyed, Kept, Quote, RecordedEpisode, Verbatim
 from ontology.errors import NotFound
 from ontology.events import Event, Kind, Payload, SlotHead
 from ontology.facts import Fact, FactVersion, Slot, Support, Version
@@ -80,8 +80,22 @@ def quote(ledger: Ledger, row: Row) -> Quote:
 def recorded_episode(scope: Scope, row: Row) -> RecordedEpisode:
     """Of the four of an episode, recorded_at, principal, then the four of its payload; one that is gone has no body."""
     read = episode(row[:4])
-    words = None if row[9] is None else read_verbatim(payload(read.id, row[6:10]), scope.tenant)
-    return RecordedEpisode(episode=read, scope=scope, recorded_at=row[4], principal=row[5], verbatim=words)
+    left = None if row[9] is None else read_verbatim(payload(read.id, row[6:10]), scope.tenant)
+    return recorded_with(read, scope, row[4], row[5], left)
+
+
+def recorded_with(
+    episode: Episode, scope: Scope, recorded_at: Instant, principal: str, left: Verbatim | Destroyed | None
+) -> RecordedEpisode:
+    """A recorded episode with its words, or with what is left of them."""
+    return RecordedEpisode(
+        episode=episode,
+        scope=scope,
+        recorded_at=recorded_at,
+        principal=principal,
+        verbatim=left if isinstance(left, Verbatim) else None,
+        destroyed=left if isinstance(left, Destroyed) else None,
+    )
 
 
 def operation(row: Row) -> Operation:

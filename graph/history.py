@@ -202,8 +202,11 @@ def believed_during(
             ceiling,
         )
     served = reader.served(opened)
-    seen = Interval(known_from, known_until)
-    believed = before + [v for v in opened if any(time.overlaps(seen) for time, _ in _served([v], served))]
+    believed = [
+        version
+        for version in (*before, *opened)
+        if any(time.start < known_until and time.end > known_from for time, _ in _served([version], served))
+    ]
     return list(in_order(by_statement(believed))), cut is not None or cut_row is not None
 
 

@@ -17,7 +17,7 @@ from graph.journal_sections import Section
 from graph.journal_words import quote_row, read_quote, read_words, words_row
 from ontology.claims import Claim, Entity, Episode, Lifecycle, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
-from ontology.episodes import Verbatim
+from ontology.episodes import Destroyed, Verbatim
 from ontology.events import Erasure, Operation, Payload, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import EpisodeId, Owner
@@ -99,7 +99,7 @@ class Encoder:
     def episode(self, episode: Episode) -> Written:
         return (episode.id, episode.source, episode.observed_at, episode.root)
 
-    def verbatim(self, verbatim: Verbatim) -> Written:
+    def verbatim(self, verbatim: Verbatim | Destroyed) -> Written:
         return words_row(verbatim)
 
     def claim(self, claim: Claim) -> Written:
@@ -243,7 +243,7 @@ class Decoder:
         identifier, source, observed_at, root = row
         return Episode(id=identifier, source=source, observed_at=observed_at, root=root)
 
-    def verbatim(self, row: Row) -> Verbatim:
+    def verbatim(self, row: Row) -> Verbatim | Destroyed:
         return read_words(row, self._subject, self._tenant)
 
     def claim(self, row: Row) -> Claim:
@@ -370,8 +370,8 @@ class Decoder:
         return None if kind is None else Value(type=ValueType(kind), text=text, qualifier=qualifier)
 
 
-def read_verbatim(payload: Payload, tenant: Tenant) -> Verbatim | None:
-    """The words in the payload of a recorded episode; `None` where they are not in it any more."""
+def read_verbatim(payload: Payload, tenant: Tenant) -> Verbatim | Destroyed | None:
+    """The words in the payload of a recorded episode, or what is left of them, if anything."""
     rows = load(payload)[3][Section.VERBATIMS]
     return read_words(rows[0], EpisodeId(payload.subject or ""), tenant) if rows else None
 

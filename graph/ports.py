@@ -234,7 +234,7 @@ class Reader(Protocol):
         """An episode whose verbatim is kept, or was. Raises `NotFound`, also for one that was only cited."""
         ...
 
-    def overdue(self, now: Instant, *, limit: int) -> list[Told]:
+    def overdue(self, now: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
         """Assertions of the scope that are accepted and expired by `now`, by (expires_at, position, ordinal)."""
         ...
 
@@ -295,6 +295,11 @@ class Transaction(Reader, AccessTransaction, Protocol):
         """Queue the reading of episodes that this transaction recorded, each with a place in its session."""
         ...
 
+    def words_recorded(self, before: Instant, *, limit: int, after: tuple[int, int]) -> list[EpisodeId]:
+        """The episodes of the tenant, in any scope, that were recorded before an instant and still have their words,
+        by (position, ordinal)."""
+        ...
+
     def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
         """Every payload about a subject or a recorded episode that still exists, with its position, in order."""
         ...
@@ -307,8 +312,8 @@ class Transaction(Reader, AccessTransaction, Protocol):
         """Keep what an idempotency key stands for, with this transaction."""
         ...
 
-    def forget_keys(self, before: Instant) -> None:
-        """Drop idempotency keys kept until an instant that has passed."""
+    def forget_keys(self, before: Instant) -> int:
+        """Drop idempotency keys kept until an instant that has passed; gives how many."""
         ...
 
 

@@ -6,6 +6,7 @@ from graph.journal_rows import Row, dump, load, seal
 from graph.journal_sections import SLOT_FIELD, Section
 from ontology.events import Erasure, Payload, Restated
 from ontology.ids import ClaimId
+from ontology.instants import Instant
 
 
 def restate(
@@ -43,6 +44,13 @@ def without(
     if left == body:
         return None
     return seal(payload.subject, salt, dump(left))
+
+
+def destroyed(payload: Payload, at: Instant, reason: str, *, salt: bytes) -> Payload:
+    """What is left of the payload of a recorded episode without its words: whose it was, when they went, and why."""
+    body = load(payload)
+    body[3][Section.VERBATIMS] = [[*row[:2], at, reason] for row in body[3][Section.VERBATIMS]]
+    return seal(payload.subject, salt, dump(body))
 
 
 def outlives(detail: Mapping[str, object], erasure: Erasure, claims: Collection[ClaimId]) -> bool:

@@ -70,6 +70,16 @@ class Verbatim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Destroyed:
+    """What is left of a verbatim whose words were destroyed."""
+
+    kept: Kept
+    at: Instant
+    """The recorded time of the commit that did."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
     """The words of an episode that a claim rests on. They go with the claim, and stay where the other words go."""
 
@@ -92,6 +102,8 @@ class RecordedEpisode:
     principal: str
     verbatim: Verbatim | None
     """`None` once the words were destroyed."""
+    destroyed: Destroyed | None
+    """When and why they were, where that is known."""
 
 
 def content_of(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ontology.claims import Claim, Entity, Episode, Transition, Trust
-from ontology.episodes import Quote, Verbatim
+from ontology.episodes import Destroyed, Quote, Verbatim
 from ontology.errors import JSON
 from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import ClaimId, EntityId, Owner
@@ -113,7 +113,7 @@ class ChangeSet:
     erasures: tuple[Erasure, ...] = ()
     entities: tuple[Entity, ...] = ()
     episodes: tuple[Episode, ...] = ()
-    verbatims: tuple[Verbatim, ...] = ()
+    verbatims: tuple[Verbatim | Destroyed, ...] = ()
     claims: tuple[Claim, ...] = ()
     quotes: tuple[Quote, ...] = ()
     """Of claims above, of which each has one at most."""

@@ -110,6 +110,18 @@ class NaiveQueue:
         ]
         return sorted(mine, key=lambda operation: _place(operation.id))[:limit]
 
+    def forget_receipts(self, before: Instant, *, limit: int) -> int:
+        dropped = 0
+        for tenant in self._tenants():
+            with self._changing(tenant) as operations:
+                for id, found in list(operations.items()):
+                    operation = found.operation
+                    old = operation.state is State.DONE and operation.changed_at < before
+                    if old and operation.receipts is not None and dropped < limit:
+                        operations[id] = replace(found, operation=replace(operation, receipts=None))
+                        dropped += 1
+        return dropped
+
     def backlog(self, now: Instant) -> Backlog:
         tables = [self._reading(tenant) for tenant in self._tenants()]
         listed = [each.operation for operations in tables for each in operations.values()]

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from graph.access import AccessStore, no_key, prefix_taken
+from graph.decoding import recorded_with
 from graph.journal import NO_DIGEST
 from graph.journal_rows import read_verbatim
 from graph.ledger import KINDS, LedgerItem, ledger_order, ledger_row
@@ -33,7 +34,7 @@ from graph.queue import Queue
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Lifecycle, Source, Told, Transition
 from ontology.entries import Entry
-from ontology.episodes import Quote, RecordedEpisode, Verbatim
+from ontology.episodes import Destroyed, Quote, RecordedEpisode, Verbatim
 from ontology.errors import Busy, NotFound, shown
 from ontology.events import Commit, Erasure, Event, Payload, Shown, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support, edges
@@ -70,7 +71,7 @@ class Tables:
     schemas: list[Schema] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
     episodes: list[Episode] = field(default_factory=list)
-    verbatims: list[Verbatim] = field(default_factory=list)
+    verbatims: list[Verbatim | Destroyed] = field(default_factory=list)
     quotes: list[Quote] = field(default_factory=list)
     operations: Operations = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
@@ -383,16 +384,13 @@ class NaiveReader:
                 episode = next(each for each in tables.episodes if each.id == id)
                 event = tables.events[locate(id, EPISODE).position - 1]
                 payload = next((payload for _, payload in tables.payloads if payload.subject == id), None)
-                return RecordedEpisode(
-                    episode=episode, scope=self._scope, recorded_at=event.recorded_at, principal=event.principal,
-                    verbatim=None if payload is None else read_verbatim(payload, self._scope.tenant),
-                )  # fmt: skip
+                left = None if payload is None else read_verbatim(payload, self._scope.tenant)
+                return recorded_with(episode, self._scope, event.recorded_at, event.principal, left)
         raise NotFound(f"no recorded episode {shown(id)} here")
 
-    def overdue(self, now: Instant, *, limit: int) -> list[Told]:
+    def overdue(self, now: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
         due = [claim for claim in self._assertions({Lifecycle.ACCEPTED}) if claim.expires_at <= now]
-        due.sort(key=lambda claim: (claim.expires_at, claim.entry.position, claim.entry.ordinal))
-        return [self._told(claim) for claim in due[:limit]]
+        return [self._told(claim) for claim in _page(due, _end_order, limit, after)]
 
     # ---- slots, events, idempotency keys
 
@@ -570,6 +568,17 @@ class NaiveTransaction(NaiveReader):
     def enqueue(self, jobs: Sequence[Job], now: Instant) -> None:
         naive_queue.enqueue(self._tables.operations, jobs, now)
 
+    def words_recorded(self, before: Instant, *, limit: int, after: tuple[int, int]) -> list[EpisodeId]:
+        found = []
+        for verbatim in self._tables.verbatims:
+            place = locate(verbatim.kept.episode, EPISODE)
+            event = self._tables.events[place.position - 1]
+            payloads = [p for _, p in self._tables.payloads if p.subject == verbatim.kept.episode]
+            words = [read_verbatim(payload, self._scope.tenant) for payload in payloads]
+            if event.recorded_at < before and any(isinstance(each, Verbatim) for each in words):
+                found.append(((place.position, place.ordinal), verbatim.kept.episode))
+        return [id for place, id in sorted(found) if place > after][:limit]
+
     def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
         found = [(position, payload) for position, payload in self._tables.payloads if payload.subject == subject]
         return sorted(found, key=lambda row: row[0])
@@ -582,9 +591,11 @@ class NaiveTransaction(NaiveReader):
     def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
         self._tables.answered[principal, key] = answered, until
 
-    def forget_keys(self, before: Instant) -> None:
+    def forget_keys(self, before: Instant) -> int:
+        known = len(self._tables.answered)
         kept = {key: row for key, row in self._tables.answered.items() if row[1] >= before}
         self._tables.answered = kept
+        return known - len(kept)
 
     def put_key(self, key: ApiKey) -> None:
         if key.prefix in self._taken():
@@ -711,6 +722,10 @@ class NaiveAccess:
 
 
 _conforms: type[MemoryStore] = NaiveStore
+
+
+def _end_order(claim: Claim) -> OrderKey:
+    return claim.expires_at, claim.entry.position, claim.entry.ordinal
 
 
 def _page(

@@ -1,7 +1,7 @@
 """How a commit is written: all in one query, or in pieces where it is much."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from graph.neo4j_store import keys
@@ -11,7 +11,7 @@ from graph.ports import Head
 from ontology.claims import HELD
 from ontology.errors import Fault
 from ontology.events import Commit, Erasure, Restated
-from ontology.ids import CLAIM, ENTITY, Ledger
+from ontology.ids import CLAIM, ENTITY, EPISODE, Ledger, is_recorded
 from ontology.instants import OPEN_END
 from ontology.schema_document import schema_document
 from ontology.scope import Tenant
@@ -168,7 +168,7 @@ class Applying:
         if pairs:
             self._run("put_successor", {"rows": pairs})
 
-    def _restate(self, restated: Iterable[Restated]) -> None:
+    def _restate(self, restated: Sequence[Restated]) -> None:
         rows = [
             [
                 each.position,
@@ -182,6 +182,10 @@ class Applying:
         if rows:
             found = self._run("restate_payload", {"tenant": self._tenant, "rows": rows})[0][0]
             _check("restated payloads", found, len(rows))
+        subjects = (each.payload.subject or "" for each in restated)
+        episodes = [self._rows.place(subject, EPISODE) for subject in subjects if is_recorded(subject)]
+        if episodes:
+            _check("episodes", self._run("destroy_words", {"places": episodes})[0][0], len(episodes))
 
 
 def _check(name: str, found: int, wanted: int) -> None:

@@ -710,6 +710,8 @@ RETURN c.held_state, c.held_by, count(c)
 // Whoever ends a claim under the lock looks at it again, so that it does no harm if a commit got in between.
 MATCH (c:Claim) USING INDEX SEEK c:Claim(due_in, expires_at)
 WHERE c.due_in = $scope AND c.expires_at <= $now AND c.position <= $position AND c.folded_position <= $position
+  AND (0 + c.expires_at > $after[0] OR (c.expires_at = $after[0]
+    AND (c.position > $after[1] OR (c.position = $after[1] AND c.ordinal > $after[2]))))
 WITH c ORDER BY c.due_in, c.expires_at, c.position, c.ordinal LIMIT $limit
 RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
@@ -1196,6 +1198,7 @@ MERGE (a:Answer {key: $row.key}) SET a = $row
 // name: forget_answers
 MATCH (a:Answer) WHERE a.tenant = $tenant AND a.until < $before
 DELETE a
+RETURN count(a)
 
 // name: committed
 MATCH (a:Activity {tenant: $tenant, position: $position}) RETURN a.digest

@@ -76,6 +76,16 @@ class Neo4jQueue:
         asked = {"scope": keys.scope_key(scope), "state": state.value, "after": list(place), "limit": limit}
         return [decoding.operation(row) for row in self._run("operations", asked)]
 
+    def forget_receipts(self, before: Instant, *, limit: int) -> int:
+        old: dict[Tenant, list[str]] = {}
+        for tenant, place in self._run("old_receipts", {"before": before, "limit": limit}):
+            old.setdefault(tenant, []).append(place)
+        dropped = 0
+        for tenant, places in old.items():
+            with self._changing(tenant) as run:
+                dropped += run("forget_receipts", {"places": places, "before": before})[0][0]
+        return dropped
+
     def backlog(self, now: Instant) -> Backlog:
         return decoding.backlog(self._run("backlog", {"now": now})[0])
 

@@ -8,11 +8,11 @@ from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Transition
-from ontology.episodes import Quote, Verbatim
+from ontology.episodes import Destroyed, Quote, Verbatim
 from ontology.errors import Fault
 from ontology.events import Commit, Erasure, Event, Payload, Restated, Shown, SlotHead
 from ontology.facts import FactVersion, Support
-from ontology.ids import CLAIM, EPISODE
+from ontology.ids import CLAIM, EPISODE, is_recorded
 from ontology.instants import OPEN_END
 from ontology.schema import Schema
 from ontology.schema_document import schema_document
@@ -126,13 +126,15 @@ class Applying:
             raise Fault(f"the event at {event.position} has payloads that it does not name")
         self._connection.many("put_payload", rows)
 
-    def _restate(self, restated: Iterable[Restated]) -> None:
+    def _restate(self, restated: Sequence[Restated]) -> None:
         rows = []
         for each in restated:
             payload = each.payload
             columns = _OF_NOBODY if payload.subject is None else self._keys.owner(payload.subject)
             rows.append((self._keys.tenant, each.position, *columns, payload.digest, payload.salt, payload.body))
         self._change("restate_payload", rows)
+        episodes = [each.payload.subject or "" for each in restated if is_recorded(each.payload.subject or "")]
+        self._change("destroy_words", [(self._keys.tenant, *self._keys.located(id, EPISODE)) for id in episodes])
 
     # ---- rows
 
@@ -143,10 +145,10 @@ class Applying:
         source, root = self._keys.name(episode.source), self._keys.name(episode.root)
         return (self._keys.tenant, episode.id, source, root, episode.observed_at)
 
-    def _kept_row(self, verbatim: Verbatim) -> Row:
+    def _kept_row(self, verbatim: Verbatim | Destroyed) -> Row:
         kept = verbatim.kept
         place = self._keys.located(kept.episode, EPISODE)
-        return (self._keys.tenant, *place, self._keys.scope(kept.scope), kept.content)
+        return (self._keys.tenant, *place, self._keys.scope(kept.scope), kept.content, isinstance(verbatim, Destroyed))
 
     def _claim_row(self, claim: Claim) -> Row:
         entry, value, stated = claim.entry, claim.value, claim.stated

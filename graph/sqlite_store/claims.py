@@ -66,8 +66,9 @@ class ClaimReads(Snapshot):
         rows = self._connection.all("held_counts", (self._scope_pk,))
         return {(Lifecycle(state), rule): count for state, rule, count in rows}
 
-    def overdue(self, now: Instant, *, limit: int) -> list[Told]:
-        return self._tell(self._connection.all("overdue", (self._tenant_pk, self._scope_pk, now, limit)))
+    def overdue(self, now: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
+        parameters = (self._tenant_pk, self._scope_pk, now, *(after or BEFORE_ALL), limit)
+        return self._tell(self._connection.all("overdue", parameters))
 
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
         rows = ((slot, self._slot_row(slot)) for slot in slots)

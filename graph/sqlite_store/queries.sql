@@ -397,8 +397,8 @@ WHERE c.held_in = ?1 GROUP BY c.state, c.held_by
 -- name: overdue
 SELECT c.position, c.ordinal FROM claims c INDEXED BY claims_overdue JOIN slots s ON s.pk = c.slot_pk
 WHERE c.tenant_pk = ?1 AND s.scope_pk = ?2 AND c.expires_at <= ?3 AND c.expires_at < 4611686018427387904
-  AND c.state = 'accepted' AND c.asserts = 1
-ORDER BY c.expires_at, c.position, c.ordinal LIMIT ?4
+  AND c.state = 'accepted' AND c.asserts = 1 AND (c.expires_at, c.position, c.ordinal) > (?4, ?5, ?6)
+ORDER BY c.expires_at, c.position, c.ordinal LIMIT ?7
 
 -- name: slot
 SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,

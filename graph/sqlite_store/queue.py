@@ -80,6 +80,10 @@ class SqliteQueue:
         with self._reading() as connection:
             return [decoding.operation(row) for row in connection.all("operations", asked)]
 
+    def forget_receipts(self, before: Instant, *, limit: int) -> int:
+        with self._writing() as connection:
+            return connection.many("forget_receipts", [(before, limit)])
+
     def backlog(self, now: Instant) -> Backlog:
         with self._reading() as connection:
             return decoding.backlog(connection.all("backlog", (now,))[0])

@@ -38,7 +38,7 @@ def answers(reader: Reader, texts: Sequence[str], *, page: int, instants: int = 
     if rectangles:  # what is known now is judged by the clock, which is later
         known.append(Instant(reader.head.recorded_at + 3 * SECOND))
     for now in known:
-        yield "overdue", now, _ids(reader.overdue(now, limit=page)), _ids(reader.overdue(now, limit=1000))
+        yield "overdue", now, _ids(_overdue_pages(reader, now, page))
     served = reader.served(rectangles)
     for version in rectangles:
         whole = [Interval(version.recorded_from, version.recorded_to)]
@@ -187,6 +187,14 @@ def _waiting(reader: Reader, page: int) -> Iterator[tuple[Any, ...]]:
                 found += rows
                 after = (rows[-1].claim.entry.position, rows[-1].claim.entry.ordinal, 0)
             yield "held", sorted(states), rule, plain(found)
+
+
+def _overdue_pages(reader: Reader, now: Instant, size: int) -> Iterator[Told]:
+    after: OrderKey | None = None
+    while rows := reader.overdue(now, limit=size, after=after):
+        yield from rows
+        last = rows[-1].claim
+        after = (last.expires_at, last.entry.position, last.entry.ordinal)
 
 
 def pages(read: Callable[..., list[Fact]], size: int, order: Order = Order.VALID) -> list[Fact]:

@@ -105,7 +105,7 @@ def told(rng: Random, worlds: Sequence[World]) -> None:
 
 def _overdue(world: World, scope: Scope) -> list[str]:
     with world.store.read(scope) as reader:
-        return [told.claim.id for told in reader.overdue(world.clock.now(), limit=100)]
+        return [told.claim.id for told in reader.overdue(world.clock.now(), limit=100, after=None)]
 
 
 def _waiting(world: World, scope: Scope) -> list[str]:

@@ -171,7 +171,7 @@ def test_an_expired_claim_gets_its_transition_once(world: World) -> None:
     assert early["result"] == "ignored"
     world.clock.advance(2 * HOUR)
     with world.store.read(SCOPE) as reader:
-        assert [each.claim.id for each in reader.overdue(world.clock.now(), limit=9)] == [receipt["claim"]]
+        assert [each.claim.id for each in reader.overdue(world.clock.now(), limit=9, after=None)] == [receipt["claim"]]
     before = world.now()
     done, twice = world.write(Expire(claim=receipt["claim"])), world.write(Expire(claim=receipt["claim"]))
 
@@ -182,7 +182,7 @@ def test_an_expired_claim_gets_its_transition_once(world: World) -> None:
     assert (found.state, found.transitions[-1].rule) == (Lifecycle.EXPIRED, "retention")
     assert found.is_folded, "it bounds what is older"
     with world.store.read(SCOPE) as reader:
-        assert reader.overdue(world.clock.now(), limit=9) == []
+        assert reader.overdue(world.clock.now(), limit=9, after=None) == []
         assert reader.slot_heads([world.slot("mira", "lives_in")])[world.slot("mira", "lives_in")].version == version
     assert world.state("mira", "lives_in", "2023-01-01", before) == ["Lisbon"]
     assert world.state("mira", "lives_in", "2023-01-01") == []

@@ -3,3 +3,12 @@
 
 CREATE INDEX claim_expiring IF NOT EXISTS FOR (n:Claim) ON (n.expiring);
 CREATE INDEX claim_due IF NOT EXISTS FOR (n:Claim) ON (n.due_in, n.expires_at);
+
+// `words_of` is the tenant of an episode that has its words, `receipts_since` when an operation was done that has its
+// receipts: a sweep finds both by index.
+
+CREATE INDEX kept_words IF NOT EXISTS FOR (n:Kept) ON (n.words_of, n.position);
+CREATE INDEX operation_receipts IF NOT EXISTS FOR (n:Operation) ON (n.receipts_since);
+
+MATCH (k:Kept) WHERE k.words_of IS NULL SET k.words_of = k.tenant;
+MATCH (q:Operation) WHERE q.receipts IS NOT NULL SET q.receipts_since = q.changed_at;
