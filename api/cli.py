@@ -6,6 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from api.commands.answering import UNEXPECTED, tell
+from api.commands.backups import backup, restore
 from api.commands.journals import journal
 from api.commands.keys import keys
 from api.commands.loading import load
@@ -52,7 +53,7 @@ def _main(
     pass
 
 
-for command in (serve, worker, sweep, demo, init, remember, load, state, history, diff, why, doctor):
+for command in (serve, worker, sweep, demo, init, remember, load, state, history, diff, why, backup, restore, doctor):
     app.command()(command)
 app.add_typer(review)
 app.add_typer(journal)

@@ -194,6 +194,12 @@ class Settings(BaseSettings):
         le=86_400,
         description="how often a worker sweeps what has expired; 0 leaves it to `vigencia sweep`",
     )
+    backup_keys: Path | None = Field(
+        None, description="the key file of backups, made by the first one; what is forgotten loses its key there"
+    )
+    master_key_file: Path | None = Field(
+        None, description="the file of the master key that seals the key file: 64 hexadecimal digits"
+    )
     log_level: Annotated[str, AfterValidator(_level)] = Field(
         "info", description="what the log tells: debug, info, warning or error"
     )

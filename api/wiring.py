@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from api.backup_keys import KeyFile
 from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
@@ -25,7 +26,7 @@ from consolidation.write import Writer
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
 from ontology.durations import parse_duration
-from ontology.errors import NotFound, Unavailable, shown
+from ontology.errors import Incorrect, NotFound, Unavailable, shown
 from ontology.instants import Instant
 from ontology.packs import load_core
 from ontology.schema import Schema
@@ -177,6 +178,17 @@ class Services:
 
     def close(self) -> None:
         self.store.close()
+
+
+def key_file_of(settings: Settings, randomness: Randomness | None = None) -> KeyFile | None:
+    """The key file of backups that the settings name, if they do. Raises `Incorrect` where they name half of it."""
+    path, master = settings.backup_keys, settings.master_key_file
+    if path is None and master is None:
+        return None
+    if path is None or master is None:
+        missing = "VIGENCIA_BACKUP_KEYS" if path is None else "VIGENCIA_MASTER_KEY_FILE"
+        raise Incorrect(f"backups need a key file and a master key, and {missing} is not set", remedy="set both")
+    return KeyFile(path, master, randomness or SystemRandomness())
 
 
 def place_of(settings: Settings) -> Place:

@@ -39,6 +39,7 @@ from ontology.ids import EntityId, FactId
 from ontology.instants import format_instant, parse_instant
 from ontology.operations import Operation as Queued
 from ontology.schema import Schema
+from ontology.tombstones import normalised
 
 CLAIMS_MAX: Final = 100
 """In one transaction."""
@@ -276,11 +277,6 @@ class _Names:
             self._made.add(folded)
             self._new.append((folded, " ".join(name.split())))
         return {"key": folded}
-
-
-def normalised(name: str) -> str:
-    """What names have in common that are told apart by case and blanks alone: the key of whoever is new."""
-    return " ".join(name.split()).casefold()
 
 
 # ---- what is written

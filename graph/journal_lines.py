@@ -1,6 +1,6 @@
 """How a journal is written as lines of JSON: a header, one line per event, a trailer that tells a cut file."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import orjson
@@ -25,19 +25,22 @@ def header_line(ledger: Ledger | None, after: int, previous: bytes) -> bytes:
 
 
 def event_line(event: Event, payloads: Iterable[Payload]) -> bytes:
-    return _line(
-        {
-            "position": event.position,
-            "recorded_at": event.recorded_at,
-            "kind": event.kind,
-            "principal": event.principal,
-            "digests": [(subject, digest.hex()) for subject, digest in event.digests],
-            "restated": [(position, subject, digest.hex()) for position, subject, digest in event.restated],
-            "previous": event.previous.hex(),
-            "digest": event.digest.hex(),
-            "payloads": [(payload.subject, payload.salt.hex(), payload.body.decode()) for payload in payloads],
-        }
-    )
+    listed = [(payload.subject, payload.salt.hex(), payload.body.decode()) for payload in payloads]
+    return _line({**event_document(event), "payloads": listed})
+
+
+def event_document(event: Event) -> dict[str, object]:
+    """The skeleton of an event."""
+    return {
+        "position": event.position,
+        "recorded_at": event.recorded_at,
+        "kind": event.kind,
+        "principal": event.principal,
+        "digests": [(subject, digest.hex()) for subject, digest in event.digests],
+        "restated": [(position, subject, digest.hex()) for position, subject, digest in event.restated],
+        "previous": event.previous.hex(),
+        "digest": event.digest.hex(),
+    }
 
 
 def trailer_line(events: int, position: int, digest: bytes) -> bytes:
@@ -69,7 +72,7 @@ class JournalLines:
         count, position, digest = 0, self.after, self.previous
         while "events" not in (document := self._next("the trailer")):
             try:
-                chained = _read_event(document)
+                chained = _read_chained(document)
             except (KeyError, TypeError, ValueError) as exc:
                 raise Incorrect(f"line {self._number} is no event of a journal") from exc
             count, position, digest = count + 1, chained[0].position, chained[0].digest
@@ -95,8 +98,9 @@ class JournalLines:
         return document
 
 
-def _read_event(document: dict[str, Any]) -> Chained:
-    event = Event(
+def read_event(document: Mapping[str, Any]) -> Event:
+    """The skeleton that a document says. Raises `KeyError`, `TypeError`, `ValueError` for what is none."""
+    return Event(
         position=int(document["position"]),
         recorded_at=Instant(int(document["recorded_at"])),
         kind=Kind(document["kind"]),
@@ -106,8 +110,11 @@ def _read_event(document: dict[str, Any]) -> Chained:
         previous=bytes.fromhex(document["previous"]),
         digest=bytes.fromhex(document["digest"]),
     )
+
+
+def _read_chained(document: dict[str, Any]) -> Chained:
     payloads = (seal(subject, bytes.fromhex(salt), body.encode()) for subject, salt, body in document["payloads"])
-    return event, tuple(payloads)
+    return read_event(document), tuple(payloads)
 
 
 def _trailer(events: int, position: int, digest: bytes) -> dict[str, object]:

@@ -11,7 +11,7 @@ from typing import Protocol
 from ontology.ids import OperationId
 from ontology.instants import Instant
 from ontology.operations import Backlog, Lease, Operation, State
-from ontology.scope import Scope
+from ontology.scope import Scope, Tenant
 
 
 class Queue(Protocol):
@@ -57,6 +57,13 @@ class Queue(Protocol):
 
     def forget_receipts(self, before: Instant, *, limit: int) -> int:
         """Drop the receipts of operations that were done before an instant, at most so many; gives how many."""
+        ...
+
+    def unread(self, tenant: Tenant, *, limit: int, after: OperationId | None) -> list[OperationId]:
+        """Those of a tenant that are not done, dead letters too, in the order in which their episodes were recorded.
+
+        One statement finds them, so that none is missed which a worker leases or gives back meanwhile.
+        """
         ...
 
     def backlog(self, now: Instant) -> Backlog: ...

@@ -15,7 +15,8 @@ class Serving(NamedTuple):
     until: Instant = OPEN_END
 
     def judged_at(self, known_at: Instant) -> Instant:
-        return self.until if known_at >= self.known_at else known_at
+        """An instant at which what never expires has not."""
+        return min(self.until if known_at >= self.known_at else known_at, Instant(OPEN_END - 1))
 
 
 def stretches(version: FactVersion, shown: Iterable[tuple[Instant, Instant, Instant]]) -> list[Interval]:

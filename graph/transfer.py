@@ -6,13 +6,13 @@ in: what it took is in none of them, and what was said after it comes after it. 
 the copy counts it. Everything is streamed.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from graph.journal import NO_DIGEST, decode, verify_chain
 from graph.journal_lines import Chained, JournalLines, event_line, header_line, trailer_line
-from graph.ports import Head, MemoryStore, Reader
+from graph.ports import Head, MemoryStore, Reader, Transaction
 from ontology.errors import Conflict, Fault, Incorrect, Unsupported, shown
 from ontology.events import Commit, Event
 from ontology.ids import Ledger, Owner
@@ -54,7 +54,7 @@ def export_events(
     with store.read(scope_of(tenant)) as reader:
         done = Transferred(events=0, position=after, digest=_digest_at(reader, after))
         write_line(header_line(reader.head.ledger, after, done.digest))
-        for event, payloads in _events(reader, after):
+        for event, payloads in events_after(reader, after):
             write_line(event_line(event, payloads))
             done = Transferred(events=done.events + 1, position=event.position, digest=event.digest)
             if progress is not None and done.events % EVENTS_PER_PAGE == 0:
@@ -66,7 +66,7 @@ def export_events(
 def verify_events(store: MemoryStore, tenant: Tenant) -> list[str]:
     """What is wrong with the chain of a tenant's journal, as `verify_chain` tells it."""
     with store.read(scope_of(tenant)) as reader:
-        return verify_chain(_events(reader, 0), complete=True)
+        return verify_chain(events_after(reader, 0), complete=True)
 
 
 def verify_lines(lines: Iterable[bytes]) -> list[str]:
@@ -96,14 +96,14 @@ def import_events(
         start = reader.head
         checked = JournalLines(lines())
         restated: dict[tuple[int, Owner | None], bytes] = {}
-        events = _checked(checked.events(), now, start.position, restated)
+        events = in_time(checked.events(), now, start.position, restated)
         problems = verify_chain(events, complete=True, since=(checked.after, checked.previous))
         if problems:
             raise Incorrect(f"the journal is altered: {problems[0]}", remedy="import an export that nobody changed")
         _check_continues(reader, checked, resume=resume)
         _check_restated(reader, restated)
     journal = JournalLines(lines())
-    return _apply(store, tenant, _beyond(journal.events(), start), journal.ledger, start, progress)
+    return apply_events(store, tenant, beyond(journal.events(), start), journal.ledger, start, progress)
 
 
 def rebuild(
@@ -124,21 +124,25 @@ def rebuild(
     if start.position:
         raise Conflict(f"the tenant {shown(into)} has events; rebuild into one that has none")
     with source.read(scope_of(tenant)) as reader:
-        problems = verify_chain(_events(reader, 0), complete=True)
+        problems = verify_chain(events_after(reader, 0), complete=True)
         if problems:
             raise Fault(f"the journal of {shown(tenant)} is damaged: {problems[0]}")
-        return _apply(target, into, _events(reader, 0), reader.head.ledger or Ledger(""), start, progress)
+        return apply_events(target, into, events_after(reader, 0), reader.head.ledger or Ledger(""), start, progress)
 
 
-def _apply(
+def apply_events(
     store: MemoryStore,
     tenant: Tenant,
     events: Iterator[Chained],
     ledger: Ledger,
     start: Head,
     progress: Progress | None,
+    with_each: Callable[[Transaction, Sequence[Commit]], object] = lambda *_: None,
 ) -> Transferred:
-    """Apply events that were checked, from where the tenant stood, some in each transaction of the store."""
+    """Apply events that were checked, from where the tenant stood, some in each transaction of the store.
+
+    `with_each` may do more in the transaction of some commits, after them.
+    """
     done = Transferred(events=0, position=start.position, digest=start.digest)
     for batch in _batches(events, tenant):
         with store.write(scope_of(tenant)) as tx:
@@ -146,6 +150,7 @@ def _apply(
                 raise Conflict(f"somebody else writes to the tenant {shown(tenant)}; try where nobody does")
             for commit in batch:
                 tx.apply(commit, ledger=ledger)
+            with_each(tx, batch)
         last = batch[-1].event
         done = Transferred(events=done.events + len(batch), position=last.position, digest=last.digest)
         if progress is not None:
@@ -172,7 +177,7 @@ def _commit(chained: Chained, tenant: Tenant) -> Commit:
     return Commit(changes=decode(event, payloads, tenant=tenant), event=event, payloads=payloads, restated=())
 
 
-def _checked(
+def in_time(
     events: Iterable[Chained], now: Instant, start: int, restated: dict[tuple[int, Owner | None], bytes]
 ) -> Iterator[Chained]:
     """The events, their recorded times checked (rule 13); notes what new ones restate of those up to `start`."""
@@ -214,7 +219,7 @@ def _check_restated(reader: Reader, restated: dict[tuple[int, Owner | None], byt
             )
 
 
-def _beyond(events: Iterable[Chained], start: Head) -> Iterator[Chained]:
+def beyond(events: Iterable[Chained], start: Head) -> Iterator[Chained]:
     """The events that the tenant does not have, if the last of those that it has is the same."""
     for event, payloads in events:
         if event.position > start.position:
@@ -223,7 +228,8 @@ def _beyond(events: Iterable[Chained], start: Head) -> Iterator[Chained]:
             raise Conflict(f"the journal has another event at position {event.position} than the tenant")
 
 
-def _events(reader: Reader, after: int) -> Iterator[Chained]:
+def events_after(reader: Reader, after: int) -> Iterator[Chained]:
+    """Every event of the snapshot from a position on, read page by page."""
     while page := reader.events(after=after, limit=EVENTS_PER_PAGE):
         yield from page
         after = page[-1][0].position

@@ -19,6 +19,7 @@ EpisodeId = NewType("EpisodeId", str)
 """Of a recorded episode; else the id is its caller's, and names evidence that lives elsewhere."""
 OperationId = NewType("OperationId", str)
 """Of the reading of a recorded episode: the id of the episode with another prefix."""
+TombstoneId = NewType("TombstoneId", str)
 Owner: TypeAlias = EntityId | EpisodeId
 """Whom a payload of the journal is about: a subject, or a recorded episode."""
 
@@ -27,9 +28,12 @@ CLAIM: Final = "clm"
 FACT: Final = "fct"
 EPISODE: Final = "epi"
 OPERATION: Final = "opr"
+TOMBSTONE: Final = "frg"
 
-_KINDS: Final = {ENTITY: "entity", CLAIM: "claim", FACT: "fact", EPISODE: "episode", OPERATION: "operation"}
-_ID: Final = re.compile(r"(ent|clm|fct|epi|opr)_([a-z2-7]{8})_(\d{1,18})_(\d{1,9})", re.ASCII)
+_KINDS: Final = {
+    ENTITY: "entity", CLAIM: "claim", FACT: "fact", EPISODE: "episode", OPERATION: "operation", TOMBSTONE: "tombstone",
+}  # fmt: skip
+_ID: Final = re.compile(r"(ent|clm|fct|epi|opr|frg)_([a-z2-7]{8})_(\d{1,18})_(\d{1,9})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,10 @@ def episode_id(place: Place) -> EpisodeId:
 
 def operation_id(place: Place) -> OperationId:
     return OperationId(f"{OPERATION}_{place.ledger}_{place.position}_{place.ordinal}")
+
+
+def tombstone_id(place: Place) -> TombstoneId:
+    return TombstoneId(f"{TOMBSTONE}_{place.ledger}_{place.position}_{place.ordinal}")
 
 
 def is_recorded(id: str) -> bool:

@@ -122,6 +122,11 @@ class NaiveQueue:
                         dropped += 1
         return dropped
 
+    def unread(self, tenant: Tenant, *, limit: int, after: OperationId | None) -> list[OperationId]:
+        found = [each.operation for each in self._reading(tenant).values() if each.operation.state is not State.DONE]
+        listed = sorted((operation.id for operation in found), key=_place)
+        return [id for id in listed if after is None or _place(id) > _place(after)][:limit]
+
     def backlog(self, now: Instant) -> Backlog:
         tables = [self._reading(tenant) for tenant in self._tenants()]
         listed = [each.operation for operations in tables for each in operations.values()]

@@ -482,7 +482,8 @@ class NaiveReader:
         judged_at = known_at
         if self._serving is not None and known_at >= self._serving[0]:
             judged_at = self._serving[1]
-        return max(self._expiries(version, known_at), default=OPEN_END) > judged_at
+        until = max(self._expiries(version, known_at), default=OPEN_END)
+        return until == OPEN_END or until > judged_at
 
     def _showings(self, version: FactVersion, known_at: Instant) -> list[Showing]:
         """Where claims show inside a version, as known at an instant or when it was last believed."""

@@ -3,16 +3,16 @@
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from api.commands import options
 from api.commands.answering import CHECK_FAILED, INTERRUPTED, Out, answering, tell
-from api.commands.progress import Progress
+from api.commands.files import STREAM, counted, written
 
 if TYPE_CHECKING:
     from api.settings import Settings
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ontology.errors import JSON
 
 journal = typer.Typer(name="journal", help="The chain of everything that was committed.", no_args_is_help=True)
-
-STREAM: Final = "-"
 
 ShowProgress = Annotated[str, typer.Option("--progress", help="auto, json or none.")]
 
@@ -57,8 +55,8 @@ def export(
         name = Tenant(check_name(settings.tenant, "tenant"))
         with (
             services(settings, must_exist=True) as opened,
-            _shown(progress, quiet, "exporting") as (bar, told),
-            _written(file) as stream,
+            counted(progress, quiet, "exporting") as (bar, told),
+            written(file) as stream,
         ):
             done = export_events(opened.store, name, stream.write, after=after, progress=told)
             bar.end()
@@ -93,7 +91,7 @@ def import_(
 
         settings = read_settings(store=store, tenant=tenant)
         name = Tenant(check_name(settings.tenant, "tenant"))
-        with _read(file) as path, _shown(progress, quiet, "importing") as (bar, told), _resumable(settings) as stand:
+        with _read(file) as path, counted(progress, quiet, "importing") as (bar, told), _resumable(settings) as stand:
 
             def wrote(position: int) -> None:
                 stand.position = position
@@ -166,7 +164,7 @@ def _verified(
             position = reader.head.position
         findings = verify_events(opened.store, scope.tenant)
         if refold:
-            with _shown(progress, quiet, "folding again") as (bar, told):
+            with counted(progress, quiet, "folding again") as (bar, told):
                 findings += folded_again(opened.store, scope.tenant, told)
                 bar.end()
         digest = ledger_hash(opened.store, scope.tenant)
@@ -244,42 +242,6 @@ def _show(out: Out, done: "Transferred", file: str) -> None:
         out.table(("events", "position", "digest"), [[str(found) for found in document.values()]])
     else:
         out.tell(f"{done.events} events up to position {done.position}")
-
-
-@contextmanager
-def _shown(kind: str, quiet: bool, phase: str) -> Iterator[tuple[Progress, Callable[[int], None]]]:
-    """A progress that counts up to what it is told is done."""
-    with Progress("none" if quiet else kind) as bar:
-        bar.phase(phase, None)
-        done = 0
-
-        def told(so_far: int) -> None:
-            nonlocal done
-            bar.advance(so_far - done, {})
-            done = so_far
-
-        yield bar, told
-
-
-@contextmanager
-def _written(file: str) -> Iterator[BinaryIO]:
-    """A stream to write to; a file gets its name when all of it is there."""
-    if file == STREAM:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    from ontology.errors import Incorrect, shown
-
-    path = Path(file)
-    part = path.with_name(f"{path.name}.part")
-    try:
-        with part.open("wb") as stream:
-            yield stream
-        part.replace(path)
-    except OSError as exc:
-        raise Incorrect(f"the file {shown(file)} cannot be written: {exc.strerror}") from exc
-    finally:
-        part.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -156,6 +156,12 @@ MATCH (q:Operation {place: place}) WHERE q.receipts_since < $before
 SET q.receipts = null, q.receipts_since = null
 RETURN count(q)
 
+// name: unread
+MATCH (q:Operation)
+WHERE q.state IN ['queued', 'running', 'failed'] AND q.changed_at > -4611686018427387904 AND q.tenant = $tenant
+  AND (q.position > $after[0] OR q.position = $after[0] AND q.ordinal > $after[1])
+RETURN q.ledger, q.position, q.ordinal ORDER BY q.position, q.ordinal LIMIT $limit
+
 // name: backlog
 CALL () {
   MATCH (q:Operation) WHERE q.state = 'queued' AND q.changed_at > -4611686018427387904

@@ -12,7 +12,7 @@ from graph.neo4j_store.codec import Row
 from graph.neo4j_store.snapshot import Run
 from graph.queue import Queue
 from ontology.errors import NotFound, shown
-from ontology.ids import OPERATION, OperationId, locate
+from ontology.ids import OPERATION, OperationId, Place, locate, operation_id
 from ontology.instants import Instant
 from ontology.operations import Backlog, Lease, Operation, State
 from ontology.scope import Scope, Tenant
@@ -69,11 +69,7 @@ class Neo4jQueue:
         return decoding.operation(rows[0])
 
     def operations(self, scope: Scope, state: State, *, limit: int, after: OperationId | None) -> Sequence[Operation]:
-        place = (-1, -1)
-        if after is not None:
-            found = locate(after, OPERATION)
-            place = found.position, found.ordinal
-        asked = {"scope": keys.scope_key(scope), "state": state.value, "after": list(place), "limit": limit}
+        asked = {"scope": keys.scope_key(scope), "state": state.value, "after": _after(after), "limit": limit}
         return [decoding.operation(row) for row in self._run("operations", asked)]
 
     def forget_receipts(self, before: Instant, *, limit: int) -> int:
@@ -85,6 +81,11 @@ class Neo4jQueue:
             with self._changing(tenant) as run:
                 dropped += run("forget_receipts", {"places": places, "before": before})[0][0]
         return dropped
+
+    def unread(self, tenant: Tenant, *, limit: int, after: OperationId | None) -> list[OperationId]:
+        asked = {"tenant": tenant, "after": _after(after), "limit": limit}
+        with self._changing(tenant) as run:  # under the lock: one that changes its state could be passed over
+            return [operation_id(Place(*row)) for row in run("unread", asked)]
 
     def backlog(self, now: Instant) -> Backlog:
         return decoding.backlog(self._run("backlog", {"now": now})[0])
@@ -105,6 +106,14 @@ def _held(lease: Lease) -> dict[str, object]:
 def _place(tenant: Tenant, id: OperationId) -> str:
     place = locate(id, OPERATION)
     return keys.place_key(tenant, (place.position, place.ordinal))
+
+
+def _after(id: OperationId | None) -> list[int]:
+    """The place of an operation; without one, a place before all."""
+    if id is None:
+        return [-1, -1]
+    place = locate(id, OPERATION)
+    return [place.position, place.ordinal]
 
 
 def _one(run: Run, query: str, parameters: Mapping[str, object]) -> bool:

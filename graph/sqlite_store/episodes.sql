@@ -125,6 +125,11 @@ UPDATE operations SET receipts = NULL WHERE pk IN (
   SELECT pk FROM operations INDEXED BY operations_receipts
   WHERE state = 'done' AND receipts IS NOT NULL AND changed_at < ?1 ORDER BY changed_at, pk LIMIT ?2)
 
+-- name: unread
+SELECT t.ledger, q.position, q.ordinal
+FROM tenants t JOIN operations q ON q.tenant_pk = t.pk AND (q.position, q.ordinal) > (?2, ?3)
+WHERE t.tenant = ?1 AND q.state IN ('queued', 'running', 'failed') ORDER BY q.position, q.ordinal LIMIT ?4
+
 -- name: backlog
 SELECT
   (SELECT count(*) FROM operations WHERE state = 'queued'),

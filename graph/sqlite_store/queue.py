@@ -7,7 +7,7 @@ from graph import decoding
 from graph.queue import Queue
 from graph.sqlite_store.connection import Connection
 from ontology.errors import NotFound, shown
-from ontology.ids import OPERATION, OperationId, locate
+from ontology.ids import OPERATION, OperationId, Place, locate, operation_id
 from ontology.instants import Instant
 from ontology.operations import Backlog, Lease, Operation, State
 from ontology.scope import Scope, Tenant
@@ -72,17 +72,18 @@ class SqliteQueue:
         return decoding.operation(row)
 
     def operations(self, scope: Scope, state: State, *, limit: int, after: OperationId | None) -> Sequence[Operation]:
-        place = (-1, -1)
-        if after is not None:
-            found = locate(after, OPERATION)
-            place = found.position, found.ordinal
-        asked = (scope.tenant, scope.namespace, scope.purpose, state.value, *place, limit)
+        asked = (scope.tenant, scope.namespace, scope.purpose, state.value, *_place(after), limit)
         with self._reading() as connection:
             return [decoding.operation(row) for row in connection.all("operations", asked)]
 
     def forget_receipts(self, before: Instant, *, limit: int) -> int:
         with self._writing() as connection:
             return connection.many("forget_receipts", [(before, limit)])
+
+    def unread(self, tenant: Tenant, *, limit: int, after: OperationId | None) -> list[OperationId]:
+        asked = (tenant, *_place(after), limit)
+        with self._reading() as connection:
+            return [operation_id(Place(*row)) for row in connection.all("unread", asked)]
 
     def backlog(self, now: Instant) -> Backlog:
         with self._reading() as connection:
@@ -102,6 +103,14 @@ def _key(connection: Connection, tenant: Tenant, id: OperationId) -> Key | None:
     row = connection.one("tenant", (tenant,))
     place = locate(id, OPERATION)
     return None if row is None or row[1] != place.ledger else (row[0], place.position, place.ordinal)
+
+
+def _place(id: OperationId | None) -> tuple[int, int]:
+    """The place of an operation; without one, a place before all."""
+    if id is None:
+        return -1, -1
+    found = locate(id, OPERATION)
+    return found.position, found.ordinal
 
 
 _conforms: type[Queue] = SqliteQueue

@@ -388,6 +388,18 @@ def test_operations_are_listed_by_state_and_page(told: Told) -> None:
     assert [operation.id for operation in (*page, *rest)] == queued[2:]
 
 
+def test_what_is_not_done_is_listed_whatever_its_state(told: Told) -> None:
+    said = told.say(*"abcde")
+    elsewhere = told.say("x", scope=OTHER)
+    done, failed, *_ = told.lease(limit=3)
+    told.complete(done)
+    assert told.store.queue.give_up(failed, "no", told.clock.now())
+    queue = told.store.queue
+    assert queue.unread(SCOPE.tenant, limit=10, after=None) == [*said[1:], *elsewhere]
+    assert queue.unread(SCOPE.tenant, limit=2, after=said[1]) == said[2:4]
+    assert queue.unread(ELSEWHERE.tenant, limit=10, after=None) == []
+
+
 def test_the_backlog_counts_what_there_is_to_do(told: Told) -> None:
     queue = told.store.queue
     empty = queue.backlog(told.clock.now())

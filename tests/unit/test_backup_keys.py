@@ -1,0 +1,140 @@
+"""The key file is written whole or not at all, opens with its master key alone, and forgets for good."""
+
+import stat
+import threading
+from pathlib import Path
+
+import orjson
+import pytest
+
+from api.backup_keys import KeyFile
+from ontology.errors import Incorrect, NotFound, Unavailable, Unsupported
+from ontology.ids import EntityId
+from ontology.scope import Tenant
+from tests.conftest import SeededRandomness
+
+ACME = Tenant("acme")
+ANNA, BEN = EntityId("ent_abcdefgh_2_0"), EntityId("ent_abcdefgh_3_0")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> KeyFile:
+    (tmp_path / "master.key").write_text("ab" * 32 + "\n")
+    return KeyFile(tmp_path / "backup.keys", tmp_path / "master.key", SeededRandomness())
+
+
+def test_the_first_reader_makes_it_and_every_later_one_reads_the_same(file: KeyFile) -> None:
+    made = file.read_or_make()
+    again = file.read_or_make()
+    assert (again.name, again.keys.nodes) == (made.name, made.keys.nodes)
+    assert file.read().keys.key(ACME, ANNA) == made.keys.key(ACME, ANNA)
+    assert stat.S_IMODE(file.path.stat().st_mode) == 0o600
+
+
+def test_it_has_no_key_in_the_clear(file: KeyFile) -> None:
+    tree = file.read_or_make()
+    content = file.path.read_bytes()
+    for secret in (*tree.keys.nodes.values(), tree.keys.of_manifests()):
+        assert secret not in content
+        assert secret.hex().encode() not in content
+
+
+def test_what_was_destroyed_stays_destroyed_and_the_rest_stays(file: KeyFile) -> None:
+    before = file.read_or_make()
+    for _ in range(2):
+        file.destroy(ACME, [ANNA])
+    after = file.read()
+    assert after.name == before.name
+    assert after.keys.key(ACME, ANNA) is None
+    assert after.keys.key(ACME, BEN) == before.keys.key(ACME, BEN)
+
+
+def test_where_there_is_no_key_file_there_is_nothing_to_destroy(file: KeyFile) -> None:
+    file.destroy(ACME, [ANNA])
+    assert not file.exists()
+
+
+def test_what_it_had_before_is_overwritten(file: KeyFile) -> None:
+    """The file of before, which another name still holds here, as its blocks do on a disk."""
+    file.read_or_make()
+    kept = file.path.with_name("kept")
+    kept.hardlink_to(file.path)
+    file.destroy(ACME, [ANNA])
+    assert set(kept.read_bytes()) == {0}
+
+
+def test_a_write_that_fails_leaves_it_as_it_was(file: KeyFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = file.read_or_make()
+
+    def fails(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", fails)
+    with pytest.raises(Unavailable, match=r"cannot be written: No space left on device; it is as it was"):
+        file.destroy(ACME, [ANNA])
+    monkeypatch.undo()
+    assert file.read().keys.nodes == before.keys.nodes
+    assert sorted(path.name for path in file.path.parent.iterdir()) == ["backup.keys", "backup.keys.lock", "master.key"]
+
+
+def test_of_writers_at_once_none_undoes_what_another_destroyed(file: KeyFile, tmp_path: Path) -> None:
+    file.read_or_make()
+    owners = [EntityId(f"ent_abcdefgh_{number}_0") for number in range(12)]
+    others = [KeyFile(file.path, tmp_path / "master.key", SeededRandomness(number)) for number in range(12)]
+    threads = [
+        threading.Thread(target=other.destroy, args=(ACME, [owner]))
+        for other, owner in zip(others, owners, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(file.read().keys.is_destroyed(ACME, owner) for owner in owners)
+
+
+def test_another_master_key_does_not_open_it(file: KeyFile, tmp_path: Path) -> None:
+    file.read_or_make()
+    (tmp_path / "master.key").write_text("cd" * 32)
+    with pytest.raises(Incorrect, match=r"master.key.* does not open the key file .*backup.keys"):
+        file.read()
+
+
+def test_a_bit_that_was_flipped_is_noticed(file: KeyFile) -> None:
+    file.read_or_make()
+    document = orjson.loads(file.path.read_bytes())
+    sealed = document["sealed"]
+    file.path.write_bytes(orjson.dumps({**document, "sealed": ("B" if sealed[0] == "A" else "A") + sealed[1:]}))
+    with pytest.raises(Incorrect, match="or the file is damaged"):
+        file.read()
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "told"),
+    [
+        (b"", Incorrect, "is damaged"),
+        (b"[]", Incorrect, "is damaged"),
+        (b'{"format":"else"}', Unsupported, "is no key file of backups"),
+        (b'{"format":"vigencia-backup-keys","version":2}', Unsupported, "is of version 2"),
+        (b'{"format":"vigencia-backup-keys","version":1,"keys":"x"}', Incorrect, "is damaged"),
+    ],
+)
+def test_what_is_no_key_file_is_told(file: KeyFile, content: bytes, error: type[Exception], told: str) -> None:
+    file.path.write_bytes(content)
+    with pytest.raises(error, match=told):
+        file.read()
+
+
+@pytest.mark.parametrize("master", ["", "ab" * 31, "ab" * 33, "zz" * 32, "ä"])
+def test_a_master_key_is_64_hexadecimal_digits(file: KeyFile, tmp_path: Path, master: str) -> None:
+    (tmp_path / "master.key").write_text(master)
+    with pytest.raises(Incorrect, match="64 hexadecimal digits"):
+        file.read_or_make()
+    assert not file.exists()
+
+
+def test_files_that_are_not_there_are_named(file: KeyFile, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"no key file .*backup.keys"):
+        file.read()
+    (tmp_path / "master.key").unlink()
+    with pytest.raises(NotFound, match=r"no master key file .*master.key.*openssl rand -hex 32"):
+        file.read_or_make()
