@@ -28,6 +28,7 @@ from api.routes import (
     ontology,
     operations,
     review,
+    sessions,
     state,
 )
 from api.routes.call import Call
@@ -45,6 +46,7 @@ GROUPS: Final = (
     review.routes,
     episodes.routes,
     operations.routes,
+    sessions.routes,
     facts.routes,
     history.routes,
     entities.routes,

@@ -83,7 +83,7 @@ class KeyFile:
             if not self.exists():
                 return
             tree = self.read()
-            gone = [owner for owner in owners if not tree.keys.is_destroyed(tenant, owner)]
+            gone = [owner for owner in owners if tree.keys.generation(tenant, owner) is not None]
             if gone:
                 self._write(Tree(name=tree.name, keys=tree.keys.without(tenant, gone)))
 

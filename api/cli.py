@@ -6,6 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from api.commands.answering import UNEXPECTED, tell
+from api.commands.audit import audit
 from api.commands.backups import backup, restore
 from api.commands.journals import journal
 from api.commands.keys import keys
@@ -56,6 +57,7 @@ def _main(
 for command in (serve, worker, sweep, demo, init, remember, load, state, history, diff, why, backup, restore, doctor):
     app.command()(command)
 app.add_typer(review)
+app.add_typer(audit)
 app.add_typer(journal)
 app.add_typer(ontology)
 app.add_typer(keys)

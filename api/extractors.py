@@ -3,7 +3,7 @@
 from typing import Final
 
 from consolidation.extraction.base import BUDGET, EpisodeText, Extraction, Extracts
-from consolidation.pipeline import Reads
+from consolidation.pipeline import KnownFacts, Reads
 from ontology.schema import Schema
 
 SCHEMAS_MAX: Final = 64
@@ -21,10 +21,11 @@ class InstalledExtractors:
     def version(self, schema: Schema) -> str:
         return ", ".join(f"{each.who.name} {each.who.version}" for each in self._of(schema))
 
-    def read(self, text: EpisodeText, schema: Schema) -> Extraction:
+    def read(self, text: EpisodeText, schema: Schema, known: KnownFacts) -> Extraction:
+        """Only a model compares with what is known: the others do without the reads that this takes."""
         from consolidation.extraction.registry import extract
 
-        return extract(text, self._of(schema), (), BUDGET)
+        return extract(text, self._of(schema), known() if "llm" in self._names else (), BUDGET)
 
     def _of(self, schema: Schema) -> tuple[Extracts, ...]:
         known = self._made.get(id(schema))

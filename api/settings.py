@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
@@ -145,6 +145,7 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="the address to listen on; off loopback keys are required")
     port: int = Field(8321, ge=0, le=65_535, description="the port to listen on; 0 takes a free one")
     keys_file: Path | None = Field(None, description="the file of static bearer keys, each for one tenant")
+    sources_file: Path | None = Field(None, description="the file of sources: how far each is trusted, its keys")
     tenant: Annotated[str, AfterValidator(_tenant)] = Field(
         "default", description="the tenant of the command line, and of a server without keys"
     )
@@ -177,10 +178,19 @@ class Settings(BaseSettings):
         "mappings,rules", description="what reads episodes: `mappings`, `rules`, `llm`, with commas between"
     )
     extractor_model: str | None = Field(None, description="the model of the extractor `llm`, as `provider:model`")
+    model_trust: Literal["untrusted", "inferred", "observed"] = Field(
+        "inferred", description="the most that what a model concludes is trusted: `untrusted`, `inferred`, `observed`"
+    )
     lease_seconds: float = Field(
         60.0, ge=1, le=3600, description="after how long without a heartbeat another worker takes an episode over"
     )
     attempts_max: int = Field(5, ge=1, le=100, description="how often an episode is tried before it is a dead letter")
+    session_turns: int = Field(
+        50, ge=1, le=1_000, description="how many notes of a session wait to be read before they are, while it goes on"
+    )
+    session_idle_seconds: float = Field(
+        3600.0, ge=1, le=2_592_000, description="how long after its last note a session is ended that nobody ends"
+    )
     idempotency_days: int = Field(
         7, ge=1, le=365, description="how long an idempotency key is remembered; never under one day"
     )

@@ -21,10 +21,14 @@ from api.settings import MEMORY, SQLITE, Settings
 from consolidation.episodes import Recorder
 from consolidation.pipeline import Pipeline, Reads
 from consolidation.retention import Keeping, Sweeper
+from consolidation.serving import Serving
+from consolidation.sessions import Sessions, Tempo
+from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
+from ontology.claims import Trust
 from ontology.durations import parse_duration
 from ontology.errors import Incorrect, NotFound, Unavailable, shown
 from ontology.instants import Instant
@@ -166,6 +170,8 @@ class Services:
     randomness: Randomness
     settings: Settings
     recorder: Recorder
+    serving: Serving
+    sessions: Sessions
     reads: Reads
     """What reads episodes."""
     worker: Worker | None
@@ -219,7 +225,11 @@ def open_services(
 def services_over(
     store: MemoryStore, settings: Settings, clock: Clock, randomness: Randomness, reads: Reads | None = None
 ) -> Services:
-    """The services over a store that is open; `reads` in place of the extractors that the settings name."""
+    """The services over a store that is open; `reads` in place of the extractors that the settings name.
+
+    Raises `Incorrect` where the file of sources cannot be used.
+    """
+    sources = _sources(settings)
     writer = Writer(
         store=store,
         clock=clock,
@@ -227,11 +237,22 @@ def services_over(
         core=load_core(),
         items_max=settings.items_max,
         key_days=settings.idempotency_days,
+        sources=sources,
     )
     recorder = Recorder(
         store=store,
         clock=clock,
         randomness=randomness,
+        bytes_max=settings.episode_bytes_max,
+        key_days=settings.idempotency_days,
+        sources=sources,
+    )
+    sessions = Sessions(
+        store=store,
+        recorder=recorder,
+        clock=clock,
+        randomness=randomness,
+        tempo=Tempo(turns=settings.session_turns, idle_seconds=settings.session_idle_seconds),
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
     )
@@ -243,6 +264,8 @@ def services_over(
         randomness=randomness,
         settings=settings,
         recorder=recorder,
+        serving=Serving(store=store, clock=clock, randomness=randomness),
+        sessions=sessions,
         reads=reads or named,
         worker=None,
     )
@@ -258,10 +281,21 @@ def make_sweeper(opened: Services) -> Sweeper:
     )  # fmt: skip
 
 
+def _sources(settings: Settings) -> Sources:
+    if settings.sources_file is None:
+        return NoSources()
+    from api.source_file import load_sources
+
+    return load_sources(settings.sources_file)
+
+
 def make_worker(opened: Services) -> Worker:
     """A worker over these services, not begun."""
     settings = opened.settings
-    pipeline = Pipeline(store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads)
+    pipeline = Pipeline(
+        store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads,
+        model_trust=Trust[settings.model_trust.upper()],
+    )  # fmt: skip
     return Worker(
         store=opened.store,
         runs=pipeline,
@@ -273,6 +307,7 @@ def make_worker(opened: Services) -> Worker:
             sweep_seconds=settings.sweep_seconds,
         ),
         sweeps=make_sweeper(opened),
+        aside=opened.sessions.end_idle,
     )
 
 

@@ -16,6 +16,7 @@ from consolidation.items import (
     Item,
     Promote,
     Quoted,
+    Read,
     Reject,
     Replace,
     Retract,
@@ -59,11 +60,12 @@ class Telling:
     ttl: Micros | None
     recalled: tuple[FactId, ...]
     """The fact versions whose markers stand in the text that it was taken from."""
+    read: Read | None
 
 
 NOTHING_TOLD: Final = Telling(
     stated=Stated(valid_from=None, valid_to=None, zone=None, semantics=None), observed_at=None, source=None,
-    episode=None, root=None, confidence=None, quote=None, trust=None, ttl=None, recalled=(),
+    episode=None, root=None, confidence=None, quote=None, trust=None, ttl=None, recalled=(), read=None,
 )  # fmt: skip
 
 
@@ -258,8 +260,9 @@ def telling(said: Said) -> Telling:
         observed_at=None if said.observed_at is None else read_at("/observed_at", parse_instant, said.observed_at),
         source=None if source is None else Source(source),
         episode=None if episode is None else EpisodeId(episode),
-        root=_text(said.root, "/root"), confidence=confidence, quote=said.quote, trust=_trust(said.trust),
+        root=_text(said.root, "/root"), confidence=confidence, quote=said.quote, trust=trust_of(said.trust),
         ttl=None if said.ttl is None else parse_duration(said.ttl, "/ttl"), recalled=_recalled(said.recalled),
+        read=said.read,
     )  # fmt: skip
 
 
@@ -269,7 +272,8 @@ def _recalled(text: str | None) -> tuple[FactId, ...]:
     return tuple(recalled(canonical_text(text, "/recalled", TEXT_BYTES_MAX)))
 
 
-def _trust(word: str | None) -> Trust | None:
+def trust_of(word: str | None) -> Trust | None:
+    """The trust that a word on the wire asks for. Raises `Incorrect`."""
     if word is None:
         return None
     for each in Trust:

@@ -9,14 +9,16 @@ from typing import Final
 import orjson
 
 from consolidation.admission import ON_THIS_MACHINE, Standing, admit_owner
-from consolidation.check import NAME_CHARS_MAX, VIOLATIONS_MAX, again, read_at
+from consolidation.check import NAME_CHARS_MAX, VIOLATIONS_MAX, again, read_at, trust_of
 from consolidation.commits import Commits
 from consolidation.idempotency import Written, check_key, kept, replayed
+from consolidation.policy import OWNER, Authority
+from consolidation.vouching import Brought, NoSources, Signature, Sources, signed_bytes, vouch
 from graph import journal
 from graph.ports import Clock, Head, MemoryStore, Randomness, Transaction
 from ontology.canonical import canonical_label, incorrect
 from ontology.claims import Episode, Source
-from ontology.episodes import Kept, SaidAt, SaidBy, Turn, Verbatim, content_of
+from ontology.episodes import Kept, SaidAt, SaidBy, Turn, Verbatim, Vouched, content_of
 from ontology.errors import JSON, Incorrect, TooLarge, Violation, shown
 from ontology.events import ChangeSet, Kind
 from ontology.ids import EpisodeId, Place, episode_id
@@ -61,6 +63,12 @@ class NewEpisode:
     zone: str | None = None
     root: str | None = None
     """What it repeats, where it is an echo; its own source where that is not given."""
+    trust: str | None = None
+    """How far it is to be trusted: no more than its principal may give."""
+    signature: Signature | None = None
+    """That of its source."""
+    part: int | None = None
+    """Which part of its session, where one is recorded in parts: the same words may come again in another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,33 +82,37 @@ class _Checked:
     said_at: SaidAt | None
     observed_at: Instant | None
     root: str
+    vouched: Vouched
+    part: int | None
 
 
 class Recorder:
     """Records episodes in one store. Safe to use from many threads."""
 
     def __init__(
-        self, *, store: MemoryStore, clock: Clock, randomness: Randomness, bytes_max: int = 1_000_000, key_days: int = 7
-    ) -> None:
+        self, *, store: MemoryStore, clock: Clock, randomness: Randomness, bytes_max: int = 1_000_000,
+        key_days: int = 7, sources: Sources | None = None,
+    ) -> None:  # fmt: skip
         """`bytes_max` is how long the text of one episode may be, in UTF-8."""
         self._store = store
         self._clock = clock
         self._commits = Commits(clock, randomness)
         self._bytes_max = bytes_max
         self._key_days = key_days
+        self._sources = sources or NoSources()
 
     def record(
         self, scope: Scope, principal: str, episodes: Sequence[NewEpisode], *, key: str | None = None,
-        standing: Standing = ON_THIS_MACHINE,
+        standing: Standing = ON_THIS_MACHINE, authority: Authority = OWNER,
     ) -> Written:  # fmt: skip
         """Keep all of `episodes`, in order, and queue them to be read; or none of them.
 
         What the same source said before in the same session, word for word, is not kept again: the answer names the
         first one. `key` makes a retry answer as the first attempt did. `standing` is what the principal may do in this
-        scope. Raises `Incorrect` with a violation per thing
-        that is wrong, `TooLarge`, `Forbidden`, `KeyReused`, `Busy`, `Unavailable`; nothing is kept then.
+        scope, `authority` how far policy trusts it. Raises `Incorrect` with a violation per thing that is wrong,
+        `TooLarge`, `Forbidden`, `KeyReused`, `Busy`, `Unavailable`; nothing is kept then.
         """
-        checked = self._check(episodes, principal)
+        checked = self._check(scope, episodes, principal, authority)
         request = b"" if key is None else _digest(key, scope, episodes)
         with self._store.write(scope) as tx:
             if key is not None:
@@ -114,6 +126,10 @@ class Recorder:
                 tx.remember(principal, key, kept(request, receipt), until)
         return Written(receipt=receipt, replayed=False)
 
+    def record_in(self, tx: Transaction, principal: str, episodes: Sequence[NewEpisode]) -> dict[str, JSON]:
+        """The same inside a transaction of the caller's, who has let the principal in; gives the receipt."""
+        return self._record(tx, principal, self._check(tx.scope, episodes, principal, OWNER))
+
     # ---- writing
 
     def _record(self, tx: Transaction, principal: str, episodes: Sequence[_Checked]) -> dict[str, JSON]:
@@ -121,7 +137,7 @@ class Recorder:
         now, position = self._commits.time_after(head), head.position + 1
         _check_said(episodes, now)
         ledger = self._commits.ledger(head)
-        contents = [content_of(scope, e.source, e.session, e.media_type, e.body) for e in episodes]
+        contents = [content_of(scope, e.source, _part(e), e.media_type, e.body, e.vouched) for e in episodes]
         known = tx.recorded_as(list(dict.fromkeys(contents)))
         fresh: list[tuple[_Checked, Kept]] = []
         items: list[dict[str, JSON]] = []
@@ -143,7 +159,9 @@ class Recorder:
 
     # ---- checking
 
-    def _check(self, episodes: Sequence[NewEpisode], principal: str) -> list[_Checked]:
+    def _check(
+        self, scope: Scope, episodes: Sequence[NewEpisode], principal: str, authority: Authority
+    ) -> list[_Checked]:  # fmt: skip
         if len(episodes) > EPISODES_MAX:
             raise TooLarge(f"{len(episodes)} episodes in one request, {EPISODES_MAX} at most; split them")
         if not episodes:
@@ -153,7 +171,7 @@ class Recorder:
         violations: list[Violation] = []
         for index, episode in enumerate(episodes):
             try:
-                checked.append(self._checked(episode, principal))
+                checked.append(self._checked(scope, episode, principal, authority))
             except Incorrect as exc:
                 failed.append(exc)
                 violations += [v.under(f"/episodes/{index}") for v in exc.violations]
@@ -163,7 +181,7 @@ class Recorder:
             raise again(failed[0], violations)
         return checked
 
-    def _checked(self, episode: NewEpisode, principal: str) -> _Checked:
+    def _checked(self, scope: Scope, episode: NewEpisode, principal: str, authority: Authority) -> _Checked:
         zone = None if episode.zone is None else read_at("/tz", check_zone, episode.zone)
         body = self._body(episode, zone)
         if not _MEDIA_TYPE.fullmatch(episode.media_type):
@@ -173,16 +191,24 @@ class Recorder:
         if episode.observed_at is not None:
             observed = _moment(episode.observed_at, zone, "/observed_at")
         source = Source(_label(episode.source, "/source") or principal)
+        uri = _label(episode.source_uri, "/source_uri", URI_CHARS_MAX)
+        brought = Brought(
+            source=source, media_type=episode.media_type, source_uri=uri, trust=trust_of(episode.trust),
+            signature=episode.signature,
+        )  # fmt: skip
+        message = b"" if episode.signature is None else _message(scope, source, episode)
         return _Checked(
             body=body,
             me=_me(episode),
             media_type=episode.media_type,
             source=source,
-            source_uri=_label(episode.source_uri, "/source_uri", URI_CHARS_MAX),
+            source_uri=uri,
             session=_label(episode.session, "/session"),
             said_at=None if episode.observed_at is None else SaidAt(text=episode.observed_at, zone=zone),
             observed_at=observed,
             root=_label(episode.root, "/root") or source,
+            vouched=vouch(scope, principal, authority, brought, message, self._sources),
+            part=episode.part,
         )
 
     def _body(self, episode: NewEpisode, zone: str | None) -> str | tuple[Turn, ...]:
@@ -210,12 +236,32 @@ class Recorder:
             raise incorrect(at, "empty", "there are no words in it; give what was said")
 
 
+def _part(episode: _Checked) -> str | None:
+    """What the same words are compared within: the session, or a part of it."""
+    return episode.session if episode.part is None else f"{episode.session}\x1f{episode.part}"
+
+
 def _turn(turn: NewTurn, zone: str | None, at: str) -> Turn:
     said = None
     if turn.at is not None:
         _moment(turn.at, zone, f"{at}/at")
         said = SaidAt(text=turn.at, zone=zone)
     return Turn(speaker=_label(turn.speaker, f"{at}/speaker") or "", text=turn.text, at=said)
+
+
+def _message(scope: Scope, source: Source, episode: NewEpisode) -> bytes:
+    """What its source signed, of the members as they were given."""
+    body: str | list[dict[str, str]] = episode.text or ""
+    if episode.turns is not None:
+        given = [{"speaker": turn.speaker, "text": turn.text, "at": turn.at} for turn in episode.turns]
+        body = [{name: text for name, text in turn.items() if text is not None} for turn in given]
+    me = {"key": episode.me_key, "name": episode.me_name}
+    said: dict[str, JSON] = {
+        "me": {name: text for name, text in me.items() if text is not None} or None,
+        "observed_at": episode.observed_at, "tz": episode.zone, "session": episode.session,
+        "source_uri": episode.source_uri, "root": episode.root,
+    }  # fmt: skip
+    return signed_bytes(scope, source, episode.media_type, body, said)
 
 
 def _me(episode: NewEpisode) -> SaidBy | None:
@@ -245,7 +291,7 @@ def _changes(position: int, now: Instant, principal: str, fresh: Sequence[tuple[
         verbatims=tuple(
             Verbatim(
                 kept=kept, body=each.body, media_type=each.media_type, session=each.session,
-                source_uri=each.source_uri, me=each.me, said_at=each.said_at,
+                source_uri=each.source_uri, me=each.me, said_at=each.said_at, vouched=each.vouched,
             )
             for each, kept in fresh
         ),
@@ -259,6 +305,8 @@ def _item(id: EpisodeId, episode: _Checked, *, duplicate: bool) -> dict[str, JSO
         "operation": operation_of(id),
         "state": None if duplicate else State.QUEUED.value,
         "duplicate": duplicate,
+        "trust": episode.vouched.trust.word,
+        "signed": episode.vouched.signed.value,
         "observed_at": None if told is None else format_instant(told),
         "warnings": [] if told is not None else [{"code": "no_observed_at", "detail": _NO_TIME}],
     }
@@ -274,7 +322,14 @@ def _receipt(head: Head, now: Instant, position: int, items: list[dict[str, JSON
 
 def _digest(key: str, scope: Scope, episodes: Sequence[NewEpisode]) -> bytes:
     check_key(key)
-    return hashlib.sha256(orjson.dumps([scope, list(episodes)])).digest()
+    return hashlib.sha256(orjson.dumps([scope, list(episodes)], default=_hex)).digest()
+
+
+def _hex(given: object) -> str:
+    """How the bytes of a signature stand in a digest."""
+    if not isinstance(given, bytes):
+        raise TypeError(f"{type(given).__name__} is no JSON")
+    return given.hex()
 
 
 def _label(text: str | None, at: str, most: int = NAME_CHARS_MAX) -> str | None:

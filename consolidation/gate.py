@@ -1,9 +1,11 @@
 """What one transaction looks up to admit, hold or turn away what it is told, and what it does then."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from consolidation.finish import EVIDENCE_READ, Draft
+from consolidation.items import Read
 from consolidation.lookup import Context
 from consolidation.policy import (
     PROMOTE_AFTER,
@@ -12,16 +14,19 @@ from consolidation.policy import (
     Held,
     TurnedAway,
     changes,
+    forged,
     independent,
     judge,
+    may_speak_for,
     unseated,
 )
 from consolidation.receipts import ItemReceipt, Result
+from consolidation.serving import served
 from consolidation.slotwork import SlotWork
 from graph.ports import Transaction
 from ontology.claims import Claim, Lifecycle, Told, Trust
 from ontology.errors import Forbidden, NotFound, Refused, Violation, shown
-from ontology.ids import ClaimId, FactId
+from ontology.ids import ClaimId, EpisodeId, FactId, is_recorded
 from ontology.schema import Predicate
 
 _RESULT = {Lifecycle.QUARANTINED: Result.QUARANTINED, Lifecycle.STAGED: Result.STAGED}
@@ -34,6 +39,7 @@ class Gate:
         self._tx = tx
         self._context = context
         self._draft = draft
+        self._sessions: dict[EpisodeId, str | None] = {}
 
     def trust(self, asked: Trust | None) -> Trust:
         """The trust of a claim. Raises `Refused` for more than its principal may give."""
@@ -43,10 +49,12 @@ class Gate:
             raise Refused(detail, violations=(Violation(pointer="/trust", code="trust_too_high", detail=detail),))
         return self._context.authority.trust if asked is None else asked
 
-    def admit(self, index: int, work: SlotWork, claim: Claim, predicate: Predicate, receipt: ItemReceipt) -> None:
+    def admit(
+        self, index: int, work: SlotWork, claim: Claim, predicate: Predicate, read: Read | None, receipt: ItemReceipt
+    ) -> None:  # fmt: skip
         """Fold a new claim, hold it, or keep nothing of it; the receipt says which."""
         heard = self._heard(claim, predicate, work)
-        verdict = judge(claim, predicate, self._around(claim, predicate, work, heard))
+        verdict = judge(claim, predicate, self._around(claim, predicate, work, heard, read))
         if isinstance(verdict, TurnedAway):
             receipt.result, receipt.rule, receipt.reason = Result.IGNORED, verdict.rule, verdict.reason
             return
@@ -63,10 +71,12 @@ class Gate:
         if claim.entry.asserts:
             receipt.promoted = [*self._promote_waiting(claim, predicate, work, heard)]
 
-    def correct(self, index: int, work: SlotWork, claim: Claim, predicate: Predicate) -> None:
+    def correct(
+        self, index: int, work: SlotWork, claim: Claim, predicate: Predicate, read: Read | None
+    ) -> None:  # fmt: skip
         """Fold the right value of a correction. Raises `Refused` where it could not be believed at once."""
         heard = self._heard(claim, predicate, work)
-        verdict = judge(claim, predicate, self._around(claim, predicate, work, heard))
+        verdict = judge(claim, predicate, self._around(claim, predicate, work, heard, read))
         if verdict is not None:
             detail = f"a correction cannot wait, and this one would: {verdict.reason}; assert what is right instead"
             raise Refused(detail, violations=(Violation(pointer="", code=_code(verdict.rule), detail=detail),))
@@ -90,6 +100,14 @@ class Gate:
                     confidence = min(claim.confidence, surest.claim.confidence)
                     return replace(claim, echo=True, root=surest.claim.root, confidence=confidence)
         return claim
+
+    def served(self, claim: Claim, read: Read | None) -> list[FactId]:
+        """The fact that says the same and was served to this principal in the session in which an agent says it."""
+        value = claim.entry.value
+        if read is None or read.session is None or value is None:
+            return []
+        found = served(self._tx, claim.principal, read.session, claim.slot, value, self._context.now)
+        return [] if found is None else [found]
 
     def may_undo(self, told: Iterable[Told], predicate: Predicate) -> None:
         """Raise `Forbidden` or `Refused` for whoever may not let these claims not have counted."""
@@ -129,7 +147,9 @@ class Gate:
     def _erased(self, told: Told, work: SlotWork) -> bool:
         return told.claim.id in self._draft.erased_claims or work.is_erased(told.claim.entry.value)
 
-    def _around(self, claim: Claim, predicate: Predicate, work: SlotWork, heard: list[Told]) -> Circumstances:
+    def _around(
+        self, claim: Claim, predicate: Predicate, work: SlotWork, heard: list[Told], read: Read | None
+    ) -> Circumstances:  # fmt: skip
         rules, states = predicate.governance, [(told, self._draft.moved_to(told)) for told in heard]
         same = [told for told, state in states if state is Lifecycle.REJECTED and told.claim.source == claim.source]
         unseats = None
@@ -142,9 +162,32 @@ class Gate:
             owns=self._context.authority.owns,
             rejected=same[0] if same else None,
             unseats=unseats,
-            independent=independent([*counted, claim], rules.promote_by),
+            independent=independent([*counted, claim], rules.promote_by, self._session),
             changes=claim.echo and changes([entry for entry, _ in work.trusted()], claim.entry),
+            doubt=self._doubt(claim, read),
         )
+
+    def _doubt(self, claim: Claim, read: Read | None) -> Held | None:
+        """Why it should wait, by whoever read it, else by its source, which may be one that signs what it says."""
+        if read is not None:
+            return read.doubt
+        principal = self._context.principal
+        if may_speak_for(claim.source, principal, self._context.authority):
+            return None
+        declared = self._context.sources.declared(self._tx.scope.tenant, claim.source)
+        return None if declared is None or not declared.signs else forged(claim.source, principal)
+
+    def _session(self, claim: Claim) -> str | None:
+        """The session of the episode that a claim cites; `None` where it names none, or its words are gone."""
+        id = claim.episode
+        if id is None or not is_recorded(id):
+            return None
+        if id not in self._sessions:
+            self._sessions[id] = None
+            with suppress(NotFound):  # one of another scope
+                words = self._tx.recorded_episode(id).verbatim
+                self._sessions[id] = None if words is None else words.session
+        return self._sessions[id]
 
     def _promote_waiting(self, claim: Claim, predicate: Predicate, work: SlotWork, heard: list[Told]) -> list[ClaimId]:
         """Fold what waited for the evidence that a claim gives."""

@@ -3,7 +3,18 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from consolidation.policy import Held
 from ontology.facts import Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """That a claim was read from an episode, whose source was looked at when it was recorded. On no wire."""
+
+    doubt: Held | None
+    """Why whoever read it would have it wait."""
+    session: str | None
+    """The session in which an agent said it, where what was served in it counts; `None` for a person's words."""
 
 
 class Absent:
@@ -46,6 +57,7 @@ class Said:
     """How long it is served, as an ISO 8601 duration; of an assertion only."""
     recalled: str | None = None
     """The text that it was taken from, where that carries markers of recalled memory."""
+    read: Read | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from consolidation.check import (
     Telling,
 )
 from consolidation.policy import Authority
+from consolidation.vouching import Sources
 from graph.ports import Page, Transaction
 from ontology.claims import Entity, Episode, Source
 from ontology.errors import Incorrect, Refused, Violation, shown
@@ -45,6 +46,7 @@ class Context:
     """Its recorded time."""
     kind: Kind
     authority: Authority
+    sources: Sources
 
 
 class Lookup:

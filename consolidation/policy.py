@@ -3,9 +3,9 @@
 A claim that is held is kept in its slot, at its place in the order, and changes no belief until it is promoted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 from ontology.claims import Claim, Lifecycle, Told, Trust
 from ontology.entries import Entry
@@ -21,6 +21,7 @@ SENSITIVE: Final = "sensitive"
 PROMOTE_AFTER: Final = "promote-after"
 ECHO: Final = "echo"
 REJECTED_BEFORE: Final = "rejected-before"
+FORGED_SOURCE: Final = "forged-source"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,8 @@ class Circumstances:
     """How many independent pieces of evidence there are with this one; looked at where the predicate counts them."""
     changes: bool
     """Whether it would change what is believed; looked at only of an echo."""
+    doubt: Held | None
+    """Why whoever read it, or looked at its source, would have it wait."""
 
 
 def refuse_live(predicate: Predicate) -> None:
@@ -95,10 +98,15 @@ def judge(claim: Claim, predicate: Predicate, around: Circumstances) -> Verdict:
     if around.rejected is not None:
         reason = f"the claim {around.rejected.claim.id} of this value from {shown(claim.source)} was rejected"
         return TurnedAway(rule=REJECTED_BEFORE, reason=reason)
+    doubt = around.doubt
+    if doubt is not None and doubt.state is Lifecycle.QUARANTINED:
+        return doubt
     if claim.trust is Trust.UNTRUSTED:
         return _quarantined(UNTRUSTED, f"what {shown(claim.source)} says is not trusted")
     if not around.owns:
         return _quarantined(PROPOSED, f"{shown(claim.principal)} does not own the namespace and may only propose")
+    if doubt is not None:
+        return doubt
     if rules.guarded and around.unseats is not None and claim.trust < around.unseats:
         reason = f"{name} is guarded: what is {claim.trust.word} cannot unseat what is {around.unseats.word}"
         return _quarantined(GUARDED, reason)
@@ -114,10 +122,35 @@ def judge(claim: Claim, predicate: Predicate, around: Circumstances) -> Verdict:
     return None
 
 
-def independent(claims: Iterable[Claim], by: Evidence) -> int:
-    """How many independent pieces of evidence claims of one value are."""
+def independent(claims: Iterable[Claim], by: Evidence, session: Callable[[Claim], str | None]) -> int:
+    """How many independent pieces of evidence claims of one value are; `session` is asked only where it counts.
+
+    The same voice, in the same place, counts once: a root, an episode, a session, or all that names no session.
+    """
     said = [claim for claim in claims if not claim.echo]
-    return len({claim.root if by is Evidence.SOURCES else (claim.episode or claim.id) for claim in said})
+    match by:
+        case Evidence.SOURCES:
+            return len({claim.root for claim in said})
+        case Evidence.OCCURRENCES:
+            return len({claim.episode or claim.id for claim in said})
+        case Evidence.SESSIONS:
+            return len({session(claim) for claim in said})
+        case _:
+            assert_never(by)
+
+
+def may_speak_for(source: str, principal: str, authority: Authority) -> bool:
+    """Whether a principal may say something for a source that signs what it says, without its signature.
+
+    It is that source itself, by its credentials, or an importer of what was verified elsewhere.
+    """
+    return source == principal or authority.trust_max >= Trust.VERIFIED
+
+
+def forged(source: str, principal: str) -> Held:
+    """The hold of what somebody says in the name of a source that signs what it says."""
+    reason = f"{shown(source)} signs what it says, and {shown(principal)} says this in its name"
+    return _quarantined(FORGED_SOURCE, reason)
 
 
 def changes(standing: Sequence[Entry], new: Entry) -> bool:

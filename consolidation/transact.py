@@ -99,8 +99,9 @@ class Transact:
         work = self._work(slot)
         self._expect(work, item.expected)
         claim, observed_from = self._claim(index, slot, item.predicate, value, item.telling)
-        if item.telling.recalled:
-            claim = self._gate.as_echo(claim, item.telling.recalled)
+        recalled = (*item.telling.recalled, *self._gate.served(claim, item.telling.read))
+        if recalled:
+            claim = self._gate.as_echo(claim, recalled)
         repeated = self._repeats(claim, work)
         receipt = ItemReceipt(op="assert", result=Result.CREATED, subject=subject, predicate=item.predicate.name)
         if repeated is not None:
@@ -109,7 +110,7 @@ class Transact:
             return receipt
         receipt.observed_at, receipt.observed_from = claim.entry.observed_at, observed_from
         receipt.expires_at = claim.expires_at
-        self._gate.admit(index, work, claim, item.predicate, receipt)
+        self._gate.admit(index, work, claim, item.predicate, item.telling.read, receipt)
         receipt.warnings = self._warnings(claim, work)
         return receipt
 
@@ -136,7 +137,7 @@ class Transact:
             ordinal = index if claim is None else self._spare_ordinal()
             claim, observed_from = self._claim(ordinal, slot, predicate, value, telling, asserts=False)
             if claim.entry.start_lo < claim.entry.end_hi:  # an empty retract does nothing
-                self._gate.admit(index, work, claim, predicate, receipt)
+                self._gate.admit(index, work, claim, predicate, telling.read, receipt)
         if claim is None:
             raise AssertionError("there is always a slot")
         receipt.observed_at, receipt.observed_from = claim.entry.observed_at, observed_from
@@ -179,7 +180,7 @@ class Transact:
         for each in rested:
             self._end(each, work, "replace", item.reason)
             self._draft.successors[each.claim.id] = claim.id
-        self._gate.correct(index, self._work(new_slot), claim, predicate)
+        self._gate.correct(index, self._work(new_slot), claim, predicate, item.telling.read)
         self._note("replace", index, subject.id, {
             "old": old_key.hex(), "at": format_instant(at), "reason": item.reason, "withdrawn": [c.id for c in told],
             "claim": claim.id,

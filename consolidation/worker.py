@@ -18,6 +18,8 @@ from ontology.errors import Busy, Unavailable, VigenciaError
 from ontology.instants import SECOND, Instant, format_instant
 from ontology.operations import Backlog, Lease, Operation
 
+ASIDE_SECONDS: Final = 15.0
+"""How often a worker does what is to be done besides reading."""
 POLL_SECONDS: Final = 0.5
 """How long a worker that found nothing to do waits before it looks again."""
 AWAY_SECONDS: Final = 2.0
@@ -61,14 +63,17 @@ class Worker:
 
     def __init__(
         self, *, store: MemoryStore, runs: Runs, clock: Clock, name: str, pace: Pace | None = None,
-        sweeps: Sweeps | None = None,
+        sweeps: Sweeps | None = None, aside: Callable[[], object] | None = None,
     ) -> None:  # fmt: skip
+        """`aside` is what to do besides, now and then, such as to end sessions that were left alone."""
         self._store = store
         self._runs = runs
         self._clock = clock
         self._name = name
         self._pace = pace or Pace()
         self._sweeps = sweeps
+        self._aside = aside
+        self._aside_at = 0.0
         self._stop = threading.Event()
         self._wake = threading.Event()
         self._held: dict[str, Lease] = {}
@@ -114,6 +119,8 @@ class Worker:
 
     def work_off(self) -> int:
         """Do all that can be done now, in this thread; gives how many operations that were."""
+        if self._aside is not None:
+            self._aside()
         done = 0
         while leases := self._lease():
             for lease in leases:
@@ -126,6 +133,7 @@ class Worker:
     def _work(self) -> None:
         while not self._stop.is_set():
             try:
+                self._step_aside()
                 leases = self._lease()
                 for lease in leases:
                     if self._stop.is_set():
@@ -139,6 +147,17 @@ class Worker:
             if pause:
                 self._wake.wait(pause)
                 self._wake.clear()
+
+    def _step_aside(self) -> None:
+        if self._aside is None or time.monotonic() < self._aside_at:
+            return
+        self._aside_at = time.monotonic() + ASIDE_SECONDS
+        try:
+            self._aside()
+        except (Busy, Unavailable):
+            raise
+        except Exception:
+            log.exception("worker %s: what it does besides reading failed", self._name)
 
     def _renew(self) -> None:
         """Keep what is leased, three times as often as needed."""

@@ -18,6 +18,7 @@ from consolidation.items import Absent, Expire, Item, Promote, Reject
 from consolidation.lookup import Context
 from consolidation.policy import OWNER, Authority
 from consolidation.transact import Transact
+from consolidation.vouching import NoSources, Sources
 from graph import journal
 from graph.ports import Clock, Head, MemoryStore, Randomness, Reader, Transaction
 from graph.restating import restate
@@ -39,7 +40,7 @@ class Writer:
 
     def __init__(
         self, *, store: MemoryStore, clock: Clock, randomness: Randomness, core: Schema,
-        items_max: int = 10_000, key_days: int = 7,
+        items_max: int = 10_000, key_days: int = 7, sources: Sources | None = None,
     ) -> None:  # fmt: skip
         self._store = store
         self._clock = clock
@@ -47,6 +48,7 @@ class Writer:
         self._core = core
         self._items_max = items_max
         self._key_days = key_days
+        self._sources = sources or NoSources()
         self._schemas: dict[Tenant, Schema] = {}
         self._schemas_lock = Lock()
 
@@ -143,6 +145,7 @@ class Writer:
         return Context(
             principal=principal, schema=schema, ledger=self._commits.ledger(head), position=head.position + 1,
             now=now, kind=Kind.WRITE if recorded_at is None else Kind.IMPORT, authority=authority,
+            sources=self._sources,
         )  # fmt: skip
 
     def _commit(self, tx: Transaction, changes: ChangeSet, ledger: Ledger, finished: Finished) -> None:

@@ -13,11 +13,12 @@ from typing import Any, Final
 
 import orjson
 
+from graph.journal import NO_DIGEST
 from graph.journal_lines import Chained, event_document, read_event
-from graph.sealing import Sealing
+from graph.sealing import Entry, Sealing
 from ontology.errors import Incorrect, NotFound, Unsupported, shown
 from ontology.events import Event, Payload
-from ontology.ids import EpisodeId, Ledger
+from ontology.ids import EpisodeId, Ledger, Owner
 from ontology.instants import Instant
 from ontology.scope import Tenant
 
@@ -64,8 +65,8 @@ class BackupWriter:
 
     def event(self, tenant: Tenant, event: Event, payloads: Iterable[Payload]) -> int:
         """Gives how many payloads it leaves out, since the keys of their owners were destroyed."""
-        sealed = [(each.subject, self._sealing.seal_payload(tenant, event.position, each)) for each in payloads]
-        kept = [(owner, text) for owner, text in sealed if text is not None]
+        sealed = [self._sealing.seal_payload(tenant, event.position, each) for each in payloads]
+        kept = [entry for entry in sealed if entry is not None]
         self._line({**event_document(event), "sealed": kept})
         return len(sealed) - len(kept)
 
@@ -98,8 +99,9 @@ class TenantLines:
         self.unread_after = int(document["unread_after"])
         self.unread: set[str] = set()
         self.beside: dict[str, list[Any]] = {}
-        self.unreadable = 0
-        """How many payloads nobody can read any more, since the keys of their owners were destroyed."""
+        self.gone: dict[tuple[int, Owner | None], bytes] = {}
+        """The payloads of which nobody can read all any more, since a key was destroyed, with the digest of what is
+        left: of those that quoted what was forgotten. Of the others nothing is, and they have 32 zero bytes."""
         self.ended: Ended | None = None
         self._lines = lines
         self._next = lines.next("the end of a tenant")
@@ -115,7 +117,7 @@ class TenantLines:
 
     def events(self) -> Iterator[Chained]:
         """Raises `Incorrect` for what is no event, or does not open though its key is there."""
-        count, position, digest = 0, 0, bytes(32)
+        count, position, digest = 0, 0, NO_DIGEST
         while "end" not in self._next:
             event, payloads = self._event(self._next)
             count, position, digest = count + 1, event.position, event.digest
@@ -129,22 +131,32 @@ class TenantLines:
     def is_unread(self, id: EpisodeId, position: int) -> bool:
         return id in self.unread or position > self.unread_after
 
+    def is_gone(self, position: int, owner: Owner | None) -> bool:
+        return (position, owner) in self.gone
+
     def _event(self, document: Mapping[str, Any]) -> Chained:
         sealing = self._lines.sealing
         try:
             event = read_event(document)
-            payloads = [
-                sealing.open_payload(self.tenant, event.position, owner, sealed) for owner, sealed in document["sealed"]
-            ]
-            there = tuple(payload for payload in payloads if payload is not None)
-            named = {payload.subject for payload in there}
-            absent = [owner for owner, _ in event.digests if owner not in named]
-            self.unreadable += sum(sealing.keys.is_destroyed(self.tenant, owner) for owner in absent)
+            entries = [_entry(*each) for each in document["sealed"]]
+            found = [sealing.open_payload(self.tenant, event.position, entry) for entry in entries]
+            opened = [each for each in found if each is not None]
+            named = {each.payload.subject for each in opened}
+            for owner, _ in event.digests:
+                if owner not in named and sealing.keys.was_destroyed(self.tenant, owner):
+                    self.gone[event.position, owner] = NO_DIGEST
+            for each in opened:
+                if not each.whole:
+                    self.gone[event.position, each.payload.subject] = each.payload.digest
         except (KeyError, TypeError, ValueError) as exc:
             raise self._lines.wrong("is no event of a backup") from exc
         except (Incorrect, NotFound) as exc:
             raise self._lines.wrong(f"cannot be read: {exc.message}") from exc
-        return event, there
+        return event, tuple(each.payload for each in opened)
+
+
+def _entry(owner: Owner | None, sealed: str, generation: int, quoting: int, parts: list[Any]) -> Entry:
+    return owner, sealed, int(generation), int(quoting), [(id, text, int(at)) for id, text, at in parts]
 
 
 class BackupLines:

@@ -114,13 +114,13 @@ def verify_chain(
     *,
     complete: bool = False,
     since: tuple[int, bytes] = (0, NO_DIGEST),
-    is_destroyed: Callable[[Owner | None], bool] = lambda _: False,
+    is_destroyed: Callable[[int, Owner | None], bool] = lambda *_: False,
 ) -> list[str]:
     """What is wrong with a chain, one sentence per finding, in order of position.
 
     The chain goes on from the position and the digest of `since`. A restated payload must have the digest that the
     newest event to restate it gives. A missing payload counts only with `complete`, and only where no event
-    restated it, nor `is_destroyed` knows that all about its owner was destroyed.
+    restated it, nor `is_destroyed` knows of the position and owner that it was destroyed in this copy.
     """
     problems: list[tuple[int, str]] = []
     odd: dict[tuple[int, Owner | None], bytes | None] = {}
@@ -140,7 +140,7 @@ def verify_chain(
         listed = {subject for subject, _ in event.digests}
         for subject in there.keys() - listed:
             problems.append((position, f"{_named(position, subject)} is not in the event"))
-    problems += _odd_payloads(odd, newest, (lambda owner: not is_destroyed(owner)) if complete else lambda _: False)
+    problems += _odd_payloads(odd, newest, (lambda *at: not is_destroyed(*at)) if complete else lambda *_: False)
     return [problem for _, problem in sorted(problems, key=lambda found: found[0])]
 
 
@@ -156,12 +156,12 @@ def _broken_links(event: Event, position: int, previous: bytes) -> Iterator[str]
 def _odd_payloads(
     odd: Mapping[tuple[int, Owner | None], bytes | None],
     newest: Mapping[tuple[int, Owner | None], bytes],
-    must_exist: Callable[[Owner | None], bool],
+    must_exist: Callable[[int, Owner | None], bool],
 ) -> Iterator[tuple[int, str]]:
     for (position, subject), digest in odd.items():
         expected = newest.get((position, subject))
         if digest is None:
-            if expected is None and must_exist(subject):
+            if expected is None and must_exist(position, subject):
                 yield position, f"{_named(position, subject)} is missing and no event destroyed it"
         elif digest != expected:
             where = "the event" if expected is None else "the newest event to restate it"

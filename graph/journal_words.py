@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ontology.episodes import Destroyed, Kept, Quote, SaidAt, SaidBy, Turn, Verbatim
+from ontology.claims import Trust
+from ontology.episodes import UNSIGNED, Destroyed, Kept, Quote, SaidAt, SaidBy, Signed, Turn, Verbatim, Vouched
 from ontology.ids import EpisodeId
 from ontology.scope import Scope, Tenant
 
@@ -22,6 +23,7 @@ def words_row(verbatim: Verbatim | Destroyed) -> tuple[object, ...]:
         verbatim.source_uri,
         None if me is None else (me.text, me.is_key),
         _at(verbatim.said_at),
+        *_vouched(verbatim.vouched),
     )
 
 
@@ -32,7 +34,7 @@ def read_words(row: list[Any], episode: EpisodeId, tenant: Tenant | None) -> Ver
     kept = Kept(episode=episode, scope=scope, content=bytes.fromhex(content))
     if len(words) == 2:
         return Destroyed(kept=kept, at=words[0], reason=words[1])
-    body, media_type, session, source_uri, me, said = words
+    body, media_type, session, source_uri, me, said, *vouched = words
     if not isinstance(body, str):
         body = tuple(Turn(speaker=speaker, text=text, at=_read_at(at)) for speaker, text, at in body)
     return Verbatim(
@@ -43,6 +45,7 @@ def read_words(row: list[Any], episode: EpisodeId, tenant: Tenant | None) -> Ver
         source_uri=source_uri,
         me=None if me is None else SaidBy(text=me[0], is_key=me[1]),
         said_at=_read_at(said),
+        vouched=_read_vouched(vouched),
     )
 
 
@@ -53,6 +56,18 @@ def quote_row(quote: Quote) -> tuple[object, ...]:
 def read_quote(row: list[Any]) -> Quote:
     claim, turn, start, end, text = row
     return Quote(claim=claim, turn=turn, start=start, end=end, text=text)
+
+
+def _vouched(vouched: Vouched) -> tuple[object, ...]:
+    """Nothing where nothing special is known: so it was written before anybody vouched."""
+    return () if vouched == UNSIGNED else (vouched.trust, vouched.signed, vouched.key)
+
+
+def _read_vouched(row: list[Any]) -> Vouched:
+    if not row:
+        return UNSIGNED
+    trust, signed, key = row
+    return Vouched(trust=Trust(trust), signed=Signed(signed), key=key)
 
 
 def _at(at: SaidAt | None) -> tuple[str, str | None] | None:

@@ -20,27 +20,39 @@ from ontology.scope import Tenant
 KEY_BYTES: Final = 32
 _HASH_BITS: Final = 64
 """Tenants part after so many bits: two of them share a path less often than disks lie."""
+GENERATIONS_MAX: Final = 64
+"""How often something of one owner may be destroyed before nothing of it is in a backup any more."""
 _NODES_KEPT: Final = 4096
 
 
 class OwnerKeys:
-    """The tree, as far as it is left. Immutable."""
+    """The tree, as far as it is left. Immutable.
+
+    An owner has a first key and, once that was destroyed while something of it stays, a second, and so on.
+    """
 
     def __init__(self, nodes: Mapping[str, bytes]) -> None:
         """`nodes` by their path, a text of 0 and 1; none stands above another. A new tree has its root, under ""."""
         self.nodes = MappingProxyType(dict(nodes))
         self._derived = lru_cache(maxsize=_NODES_KEPT)(self._derive)
 
-    def key(self, tenant: Tenant, owner: Owner | None) -> bytes | None:
-        """The key for what a tenant has about an owner, or about nobody; `None` where it was destroyed.
+    def key(self, tenant: Tenant, owner: Owner | None, generation: int = 0) -> bytes | None:
+        """A key for what a tenant has about an owner, or about nobody; `None` where it was destroyed.
 
         Raises `NotFound` for what names no owner.
         """
-        node = self._derived(_path(tenant, owner))
+        node = self._derived(_path(tenant, owner) + _code(generation))
         return None if node is None else _hmac(node, b"key")
 
-    def is_destroyed(self, tenant: Tenant, owner: Owner | None) -> bool:
-        return self._derived(_path(tenant, owner)) is None
+    def generation(self, tenant: Tenant, owner: Owner | None) -> int | None:
+        """The first of an owner's keys that is left; `None` where all of them were destroyed."""
+        path = _path(tenant, owner)
+        left = (at for at in range(GENERATIONS_MAX) if self._derived(path + _code(at)) is not None)
+        return next(left, None)
+
+    def was_destroyed(self, tenant: Tenant, owner: Owner | None) -> bool:
+        """Whether an older backup may have what nobody can read any more."""
+        return self.key(tenant, owner) is None
 
     def of_manifests(self) -> bytes:
         """The key under which a backup as a whole is vouched for; it is never destroyed."""
@@ -50,12 +62,23 @@ class OwnerKeys:
         return _hmac(node, b"manifest")
 
     def without(self, tenant: Tenant, owners: Iterable[Owner]) -> "OwnerKeys":
-        """The tree from which the keys of these owners cannot be derived any more."""
+        """The tree from which no key of these owners can be derived any more."""
+        left = (owner for owner in owners if self.generation(tenant, owner) is not None)
+        return self._cut(_path(tenant, owner) for owner in left)
+
+    def renewed(self, tenant: Tenant, owners: Iterable[Owner]) -> "OwnerKeys":
+        """The tree from which the present key of these owners cannot be derived any more, but the next one can."""
+        now = [(owner, self.generation(tenant, owner)) for owner in dict.fromkeys(owners)]
+        return self._cut(_path(tenant, owner) + _code(at) for owner, at in now if at is not None)
+
+    def _cut(self, paths: Iterable[str]) -> "OwnerKeys":
+        """Without the nodes at these paths and all below them."""
         nodes = dict(self.nodes)
-        for owner in owners:
-            path = _path(tenant, owner)
+        for path in paths:
             above = next((path[:end] for end in range(len(path) + 1) if path[:end] in nodes), None)
             if above is None:
+                for below in [node for node in nodes if node.startswith(path)]:
+                    del nodes[below]
                 continue
             node = nodes.pop(above)
             for at in range(len(above), len(path)):

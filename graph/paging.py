@@ -51,7 +51,11 @@ def each_version(
 
 def each_slot(reader: Reader, predicate: str | None) -> Iterator[SlotHead]:
     """Every slot of the scope, or of one predicate, in the order of `Reader.slots`."""
-    after = None
+    return each_slot_after(reader, predicate, None)
+
+
+def each_slot_after(reader: Reader, predicate: str | None, after: Slot | None) -> Iterator[SlotHead]:
+    """The same from the one after `after` on."""
     while page := reader.slots(predicate, limit=ROWS_PER_PAGE, after=after):
         yield from page
         if len(page) < ROWS_PER_PAGE:

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple, Protocol
 
 from graph.access import AccessStore, AccessTransaction
 from graph.queue import Queue
+from graph.sessions import SessionStore, SessionTransaction
 from ontology.claims import Entity, Episode, Lifecycle, Source, Told
 from ontology.entries import Entry
 from ontology.episodes import Quote, RecordedEpisode
@@ -256,7 +257,7 @@ class Reader(Protocol):
         ...
 
 
-class Transaction(Reader, AccessTransaction, Protocol):
+class Transaction(Reader, AccessTransaction, SessionTransaction, Protocol):
     """A reader under the tenant's write lock. A write applies at most one commit, an import many, all or none."""
 
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
@@ -370,6 +371,9 @@ class MemoryStore(Protocol):
 
     @property
     def queue(self) -> Queue: ...
+
+    @property
+    def sessions(self) -> SessionStore: ...
 
     def tenants(self) -> list[Tenant]: ...
 

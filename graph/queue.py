@@ -29,7 +29,10 @@ class Queue(Protocol):
         ...
 
     def complete(self, lease: Lease, receipts: bytes, now: Instant) -> bool:
-        """Let it be done, with what was written; false, and without effect, where it was taken over or is over."""
+        """Let it be done, with what was written; false, and without effect, where it was taken over or is over.
+
+        The notes of a session that were handed over to it are erased with that (`SessionStore`).
+        """
         ...
 
     def postpone(self, lease: Lease, reason: str | None, now: Instant, *, next_at: Instant) -> bool:

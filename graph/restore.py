@@ -32,7 +32,7 @@ class Restored:
 
     tenants: dict[Tenant, Ended]
     unreadable: int
-    """Payloads that were left out, since the keys of their owners were destroyed."""
+    """Payloads of which something was left out, since the key to it was destroyed."""
     keys: int
     owners: int
     """Of namespaces."""
@@ -92,7 +92,7 @@ def restore(
         _put_beside(store, part.tenant, beside)
         done[part.tenant] = _ended(part)
         events += done[part.tenant].events
-        unreadable, queued = unreadable + part.unreadable, queued + queueing.queued
+        unreadable, queued = unreadable + len(part.gone), queued + queueing.queued
         keys, owners = keys + len(beside.keys), owners + len(beside.owners)
     return Restored(tenants=done, unreadable=unreadable, keys=keys, owners=owners, queued=queued)
 
@@ -134,14 +134,14 @@ def _check(
             head = left.get(part.tenant)
             if head is not None and (head.position, head.digest) == (event.position, event.digest):
                 del left[part.tenant]
-            yield event, payloads
+            yield event, tuple(each for each in payloads if not part.is_gone(event.position, each.subject))
 
     for part in BackupLines(lines(), sealing, tree).tenants():
         tenant = part.tenant
         problems = verify_chain(
             in_time(looked_at(part), now, 0, {}),
             complete=True,
-            is_destroyed=lambda owner, tenant=tenant: sealing.keys.is_destroyed(tenant, owner),  # type: ignore[misc]
+            is_destroyed=part.is_gone,
         )
         if problems:
             raise Incorrect(

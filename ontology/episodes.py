@@ -6,11 +6,12 @@ the journal of their own, so that they can be destroyed alone.
 
 import hashlib
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 import orjson
 
-from ontology.claims import Episode, Source
+from ontology.claims import Episode, Source, Trust
 from ontology.ids import ClaimId, EpisodeId
 from ontology.instants import Instant
 from ontology.scope import Scope
@@ -45,6 +46,33 @@ class Turn:
     at: SaidAt | None
 
 
+class Signed(StrEnum):
+    """Whether the source of an episode signed it."""
+
+    NO = "no"
+    """It signs nothing that we know of."""
+    VERIFIED = "verified"
+    BAD = "bad"
+    """There is a signature, and it is not that of the source."""
+    MISSING = "missing"
+    """The source signs what it says, and this was brought by somebody else without a signature."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vouched:
+    """How far policy trusts an episode: decided when it was recorded from who brought it, never by its words."""
+
+    trust: Trust
+    """The most that a claim read from it is worth before anybody looks at it."""
+    signed: Signed
+    key: str | None
+    """The name of the key that the signature names, good or bad."""
+
+
+UNSIGNED: Final = Vouched(trust=Trust.OBSERVED, signed=Signed.NO, key=None)
+"""What a program brings of which nothing else is known."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """That the verbatim of an episode is kept, for whom, and by what it is known when it comes again."""
@@ -67,6 +95,7 @@ class Verbatim:
     me: SaidBy | None
     said_at: SaidAt | None
     """`None` where nobody told; nothing stands for it then."""
+    vouched: Vouched
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +136,17 @@ class RecordedEpisode:
 
 
 def content_of(
-    scope: Scope, source: Source, session: str | None, media_type: str, body: str | tuple[Turn, ...]
-) -> bytes:
+    scope: Scope, source: Source, session: str | None, media_type: str, body: str | tuple[Turn, ...],
+    vouched: Vouched = UNSIGNED,
+) -> bytes:  # fmt: skip
     """What is equal where the same source says the same again in the same session: SHA-256.
 
     The tenant is no part of it, so that a journal keeps it in a tenant of another name; neither is the time, since
-    who repeats a request may have a newer one.
+    who repeats a request may have a newer one. Trust and signature are: nobody keeps what a source signed out of
+    memory by saying the same before it did.
     """
     said: object = body if isinstance(body, str) else [[turn.speaker, turn.text] for turn in body]
     framed = [_DOMAIN, scope.namespace, scope.purpose, source, session, media_type, said]
+    if vouched != UNSIGNED:
+        framed += [vouched.trust.word, vouched.signed, vouched.key]
     return hashlib.sha256(orjson.dumps(framed)).digest()

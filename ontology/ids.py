@@ -19,6 +19,8 @@ EpisodeId = NewType("EpisodeId", str)
 """Of a recorded episode; else the id is its caller's, and names evidence that lives elsewhere."""
 OperationId = NewType("OperationId", str)
 """Of the reading of a recorded episode: the id of the episode with another prefix."""
+SessionId = NewType("SessionId", str)
+"""Of a session: made from when it was opened, so that ids are in that order, and from chance."""
 TombstoneId = NewType("TombstoneId", str)
 Owner: TypeAlias = EntityId | EpisodeId
 """Whom a payload of the journal is about: a subject, or a recorded episode."""
@@ -28,6 +30,7 @@ CLAIM: Final = "clm"
 FACT: Final = "fct"
 EPISODE: Final = "epi"
 OPERATION: Final = "opr"
+SESSION: Final = "ses"
 TOMBSTONE: Final = "frg"
 
 _KINDS: Final = {
@@ -63,6 +66,11 @@ def episode_id(place: Place) -> EpisodeId:
 
 def operation_id(place: Place) -> OperationId:
     return OperationId(f"{OPERATION}_{place.ledger}_{place.position}_{place.ordinal}")
+
+
+def session_id(opened_at: int, chance: bytes) -> SessionId:
+    """The id of a session that was opened at an instant; `chance` has 8 bytes."""
+    return SessionId(f"{SESSION}_{opened_at & 2**64 - 1:016x}{chance.hex()}")
 
 
 def tombstone_id(place: Place) -> TombstoneId:

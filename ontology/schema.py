@@ -47,6 +47,8 @@ class Evidence(StrEnum):
     """Distinct roots."""
     OCCURRENCES = "occurrences"
     """Distinct episodes that are no echoes."""
+    SESSIONS = "sessions"
+    """Distinct sessions of those episodes; what names none counts once, however often it is said."""
 
 
 class Volatility(StrEnum):

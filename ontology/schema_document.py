@@ -8,6 +8,7 @@ which came later, are left out where there are none, so that what was written an
 Untyped data ends here.
 """
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -55,6 +56,7 @@ PREDICATES_MAX: Final = 10_000
 LIST_ITEMS_MAX: Final = 100
 TOOL_CHARS_MAX: Final = 500
 PROMOTE_AFTER_MAX: Final = 1_000
+_DIGITS: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 DAYS_MAX: Final = 36_500
 
 _T = TypeVar("_T")
@@ -113,6 +115,11 @@ def _number(given: object) -> object:
     return str(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
 
 
+def _whole(given: object) -> object:
+    """A whole number; in YAML it is a text, since nothing is resolved there."""
+    return int(given) if isinstance(given, str) and _DIGITS.fullmatch(given) else given
+
+
 def _share(text: str) -> str:
     if not text.startswith(WHOLE) and not 0 <= Decimal(canonical_decimal(text, "")) <= 1:
         raise incorrect("", "out_of_range", f"confidence {shown(text)} is outside [0, 1]; correct it")
@@ -137,7 +144,7 @@ _Prose = Annotated[StrictStr, AfterValidator(_within(lambda t: canonical_text(t,
 
 
 _Flag = Annotated[bool, Field(strict=True)]
-_Days = Annotated[int, Field(strict=True, ge=1, le=DAYS_MAX)]
+_Days = Annotated[int, Field(strict=True, ge=1, le=DAYS_MAX), BeforeValidator(_whole)]
 _Tool = Annotated[StrictStr, AfterValidator(_within(lambda t: canonical_label(t, "", "tool", TOOL_CHARS_MAX)))]
 
 _TypeNames = Annotated[tuple[_TypeName, ...], Field(max_length=LIST_ITEMS_MAX)]
@@ -194,7 +201,7 @@ class _PredicateModel(_Model):
     kind: Kind = Kind.FACT
     guarded: _Flag = False
     sensitive: _Flag = False
-    promote_after: Annotated[int, Field(strict=True, ge=2, le=PROMOTE_AFTER_MAX)] | None = None
+    promote_after: Annotated[int, Field(strict=True, ge=2, le=PROMOTE_AFTER_MAX), BeforeValidator(_whole)] | None = None
     promote_by: Evidence = Evidence.SOURCES
     volatility: Volatility = Volatility.STABLE
     tool: _Tool | None = None

@@ -10,6 +10,7 @@ from ontology.ids import OPERATION, OperationId, Place, locate
 from ontology.instants import Instant
 from ontology.operations import Backlog, Job, Lease, Operation, State, lane_of, operation_of
 from ontology.scope import Scope, Tenant
+from tests.naive_sessions import Sessions
 
 OPEN = (State.QUEUED, State.RUNNING)
 
@@ -43,7 +44,7 @@ class NaiveQueue:
         self,
         tenants: Callable[[], Sequence[Tenant]],
         reading: Callable[[Tenant], Operations],
-        changing: Callable[[Tenant], AbstractContextManager[Operations]],
+        changing: Callable[[Tenant], AbstractContextManager[tuple[Operations, Sessions]]],
     ) -> None:
         self._tenants = tenants
         self._reading = reading
@@ -57,7 +58,7 @@ class NaiveQueue:
         )
         leases = []
         for *_, tenant, id in due[:limit]:
-            with self._changing(tenant) as operations:
+            with self._changing(tenant) as (operations, _):
                 found = operations[id]
                 operation = replace(
                     found.operation, state=State.RUNNING, attempts=found.operation.attempts + 1, changed_at=now
@@ -67,7 +68,7 @@ class NaiveQueue:
         return leases
 
     def renew(self, lease: Lease, *, until: Instant) -> bool:
-        with self._changing(lease.operation.scope.tenant) as operations:
+        with self._changing(lease.operation.scope.tenant) as (operations, _):
             found = _held(operations, lease)
             if found is not None:
                 operations[lease.operation.id] = replace(found, until=until)
@@ -86,7 +87,7 @@ class NaiveQueue:
 
     def retry(self, scope: Scope, id: OperationId, now: Instant) -> bool:
         self.operation(scope, id)
-        with self._changing(scope.tenant) as operations:
+        with self._changing(scope.tenant) as (operations, _):
             found = operations[id]
             if found.operation.state is not State.FAILED:
                 return False
@@ -113,7 +114,7 @@ class NaiveQueue:
     def forget_receipts(self, before: Instant, *, limit: int) -> int:
         dropped = 0
         for tenant in self._tenants():
-            with self._changing(tenant) as operations:
+            with self._changing(tenant) as (operations, _):
                 for id, found in list(operations.items()):
                     operation = found.operation
                     old = operation.state is State.DONE and operation.changed_at < before
@@ -144,11 +145,13 @@ class NaiveQueue:
         )
 
     def _change(self, lease: Lease, **changes: object) -> bool:
-        with self._changing(lease.operation.scope.tenant) as operations:
+        with self._changing(lease.operation.scope.tenant) as (operations, sessions):
             found = _held(operations, lease)
             if found is not None:
                 operation = replace(found.operation, **changes)  # type: ignore[arg-type]
                 operations[lease.operation.id] = replace(found, operation=operation)
+                if operation.state is State.DONE:
+                    sessions.let_go(operation.id, operation.changed_at)
             return found is not None
 
 

@@ -31,6 +31,7 @@ from graph.ports import (
 )
 from graph.ports import Reader as ReaderPort
 from graph.queue import Queue
+from graph.sessions import SessionStore
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Lifecycle, Source, Told, Transition
 from ontology.entries import Entry
@@ -48,6 +49,7 @@ from ontology.scope import DEFAULT_NAMESPACE, DEFAULT_PURPOSE, Scope, Tenant
 from ontology.values import ValueKey, ValueType
 from tests import naive_queue
 from tests.naive_queue import NaiveQueue, Operations
+from tests.naive_sessions import NaiveSessions, NaiveSessionTransaction, Sessions
 
 Row = TypeVar("Row")
 
@@ -84,6 +86,7 @@ class Tables:
     answered: dict[tuple[str, str], tuple[Answered, Instant]] = field(default_factory=dict)
     keys: dict[str, ApiKey] = field(default_factory=dict)
     owners: dict[str, Ownership] = field(default_factory=dict)
+    of_sessions: Sessions = field(default_factory=Sessions)
 
     def copy(self) -> "Tables":
         return Tables(
@@ -106,6 +109,7 @@ class Tables:
             answered=self.answered.copy(),
             keys=self.keys.copy(),
             owners=self.owners.copy(),
+            of_sessions=self.of_sessions.copy(),
         )
 
     # ---- one commit
@@ -507,12 +511,13 @@ class NaiveReader:
         return max(rows, key=lambda s: s.recorded_from)
 
 
-class NaiveTransaction(NaiveReader):
+class NaiveTransaction(NaiveReader, NaiveSessionTransaction):
     """A reader of a copy that only it sees, and that it changes."""
 
     def __init__(self, tables: Tables, scope: Scope, taken: Callable[[], set[str]]) -> None:
         """`taken` gives the prefixes of the keys of every tenant."""
         super().__init__(tables, scope)
+        self.of_sessions = tables.of_sessions
         self._taken = taken
 
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
@@ -671,12 +676,16 @@ class NaiveStore:
             return (self._tables.get(tenant) or Tables()).operations
 
         @contextmanager
-        def changing(tenant: Tenant) -> Iterator[Operations]:
+        def changing(tenant: Tenant) -> Iterator[tuple[Operations, Sessions]]:
             with self.write(Scope(tenant=tenant, namespace=DEFAULT_NAMESPACE, purpose=DEFAULT_PURPOSE)) as tx:
                 assert isinstance(tx, NaiveTransaction)
-                yield tx.operations
+                yield tx.operations, tx.of_sessions
 
         return NaiveQueue(self.tenants, reading, changing)
+
+    @property
+    def sessions(self) -> SessionStore:
+        return NaiveSessions(lambda: list(self._tables), lambda tenant: self.tables(tenant).of_sessions)
 
     def tenants(self) -> list[Tenant]:
         return sorted(tenant for tenant, tables in self._tables.items() if tables.events)

@@ -139,7 +139,15 @@ def diff(
 
 
 def _show_facts(out: Out, answer: dict[str, Any], asked: str) -> None:
-    from api.commands.showing import as_of_text, certainty_text, end_text, entity_text, start_text, value_text
+    from api.commands.showing import (
+        as_of_text,
+        certainty_text,
+        end_text,
+        entity_text,
+        start_text,
+        tell_live,
+        value_text,
+    )
 
     if out.as_json:
         out.document(answer)
@@ -157,6 +165,7 @@ def _show_facts(out: Out, answer: dict[str, Any], asked: str) -> None:
         if all(asked in row["subject"].values() for row in answer["items"]):
             narrow.add("subject")
         out.table(("subject", "predicate", "value", "from", "to", "certainty", "confidence", "fact"), rows, narrow)
+        tell_live(out, answer)
         out.tell(as_of_text(answer["as_of"]))
         if answer["next_cursor"] is not None:
             out.tell("there is more; raise --limit")

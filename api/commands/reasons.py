@@ -35,6 +35,7 @@ def why(
         from api.reasons import fact_with_id, facts_of, reason
         from api.settings import read_settings
         from api.wire import rendering
+        from api.wire.live import live
         from api.wiring import services
         from graph.state import resolve_for
         from ontology.instants import parse_instant
@@ -50,24 +51,27 @@ def why(
                 as_of = resolve_for(reader, now, *asked)
                 if fact.startswith("fct_"):
                     facts = [fact_with_id(reader, fact)]
+                    name: str | None = facts[0].version.slot.predicate
                 else:
                     name = None if predicate is None else opened.writer.schema(scope).predicate(predicate).name
                     facts = facts_of(reader, entity_mention(fact, pointer="/subject"), name, as_of)
                 reasons = [reason(reader, each, as_of.known_at, now) for each in facts]
-        document: dict[str, JSON] = {"items": reasons, "as_of": rendering.as_of(as_of, now)}
+            tools = live(opened.writer.schema(scope), [name])
+        document: dict[str, JSON] = {"items": reasons, **tools, "as_of": rendering.as_of(as_of, now)}
         _show(out, document)
         if not reasons:
             raise typer.Exit(NOT_FOUND)
 
 
 def _show(out: Out, document: dict[str, Any]) -> None:
-    from api.commands.showing import as_of_text
+    from api.commands.showing import as_of_text, tell_live
 
     if out.as_json:
         out.document(document)
         return
     for each in document["items"]:
         _show_reason(out, each)
+    tell_live(out, document)
     out.tell(as_of_text(document["as_of"]))
 
 

@@ -28,6 +28,12 @@ def show_receipt(out: "Out", written: "Written", *, dry_run: bool) -> None:
     out.tell(f"{what} at {receipt['recorded_at']}, position {receipt['position']}")
 
 
+def tell_live(out: "Out", answer: Row) -> None:
+    """Where to ask for what memory never keeps."""
+    for each in answer.get("live", ()):
+        out.tell(f"{each['predicate']} is live data, which memory does not keep: ask {each['tool']}")
+
+
 def value_text(value: Row) -> str:
     """A value in a few words: an entity by its key, a quantity with its unit, a text with its language."""
     match value:

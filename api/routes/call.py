@@ -20,15 +20,19 @@ from api.wire.violations import validated
 from consolidation.admission import Standing, namespaces, transfer
 from consolidation.episodes import NewEpisode
 from consolidation.items import Item, Promote, Reject
+from consolidation.sessions import NewNote, NewSession
 from consolidation.worker import findings
 from graph.ports import Finding, Reader
 from ontology.access import Ownership
 from ontology.errors import JSON, Incorrect, PreconditionRequired, Violation, shown
+from ontology.facts import FactVersion
 from ontology.grants import Grant, reaches
-from ontology.ids import OperationId
+from ontology.ids import OperationId, SessionId
 from ontology.instants import Instant
 from ontology.operations import Operation, State
+from ontology.schema import Schema
 from ontology.schema_merge import Pack
+from ontology.sessions import Note, Session, Stage
 
 if TYPE_CHECKING:
     from api.wiring import Services
@@ -110,10 +114,15 @@ class Call:
     def record(self, scope: Permitted, episodes: Sequence[NewEpisode], *, key: str | None) -> "Written":
         """Keep episodes in a scope that was asked for writing, and queue them; raises what the recorder raises."""
         recorded = self.services.recorder.record(
-            scope.demand(Grant.WRITE), self.principal.name, episodes, key=key, standing=self._standing(scope)
-        )
+            scope.demand(Grant.WRITE), self.principal.name, episodes, key=key, standing=self._standing(scope),
+            authority=authority_of(self.principal),
+        )  # fmt: skip
         self.services.wake_worker()
         return recorded
+
+    def served(self, scope: Permitted, session: str, versions: Sequence[FactVersion]) -> None:
+        """Remember what the caller was served in a session, of a scope that was asked for reading."""
+        self.services.serving.register(scope.demand(Grant.READ), self.principal.name, session, versions)
 
     def operations(self, scope: Permitted, ids: Sequence[OperationId]) -> list[Operation]:
         """Operations of a scope that was asked for reading, or in which one was just queued. Raises `NotFound`."""
@@ -133,6 +142,46 @@ class Call:
         retried = self.services.store.queue.retry(scope.demand(Grant.WRITE), id, now)
         self.services.wake_worker()
         return retried
+
+    def open_session(self, scope: Permitted, new: NewSession, *, key: str | None) -> "Written":
+        """Open a session in a scope that was asked for writing; raises as `Sessions.open` does."""
+        return self.services.sessions.open(
+            scope.demand(Grant.WRITE), self.principal.name, new, key=key, standing=self._standing(scope)
+        )
+
+    def note(self, scope: Permitted, id: SessionId, notes: Sequence[NewNote], *, key: str | None) -> "Written":
+        """Add notes to a session of a scope that was asked for writing; raises as `Sessions.note` does."""
+        noted = self.services.sessions.note(
+            scope.demand(Grant.WRITE), self.principal.name, id, notes, key=key, standing=self._standing(scope)
+        )
+        self.services.wake_worker()
+        return noted
+
+    def end_session(self, scope: Permitted, id: SessionId) -> Session:
+        """End a session of a scope that was asked for writing; raises as `Sessions.end` does."""
+        ended = self.services.sessions.end(
+            scope.demand(Grant.WRITE), self.principal.name, id, standing=self._standing(scope)
+        )
+        self.services.wake_worker()
+        return ended
+
+    def session(self, scope: Permitted, id: SessionId) -> Session:
+        """A session of a scope that was asked for reading, or in which one was just ended. Raises `NotFound`."""
+        return self.services.sessions.session(scope.demand(Grant.READ, Grant.WRITE), id)
+
+    def sessions_in(
+        self, scope: Permitted, stage: Stage | None, *, limit: int, after: SessionId | None
+    ) -> Sequence[Session]:
+        """Those of a scope that was asked for reading."""
+        return self.services.sessions.listed(scope.demand(Grant.READ), stage, limit=limit, after=after)
+
+    def notes_of(self, scope: Permitted, id: SessionId, *, limit: int, after: int) -> Sequence[Note]:
+        """Notes of a session of a scope that was asked for reading."""
+        return self.services.sessions.notes(scope.demand(Grant.READ), id, limit=limit, after=after)
+
+    def schema(self, scope: Permitted) -> Schema:
+        """The schema of the tenant of a scope that was asked for reading, or in which something was just written."""
+        return self.services.writer.schema(scope.demand(Grant.READ, Grant.WRITE))
 
     def write(
         self, scope: Permitted, items: Sequence[Item], *, dry_run: bool, key: str | None, recorded_at: Instant | None

@@ -5,6 +5,7 @@ from contextlib import suppress
 import orjson
 from starlette.responses import Response
 
+from api.authority import sees_held
 from api.routes.call import Call
 from api.routes.operations import awaited
 from api.routes.reading import reading
@@ -58,12 +59,16 @@ def record_episodes(call: Call, query: NoQuery) -> Response:
     "/v1/episodes/{id}", query=ScopeQuery, answer=EpisodeAnswer, problems=(*READ, "not-found"), conditional=False
 )
 def read_episode(call: Call, query: ScopeQuery) -> Response:
-    """What was said, word for word, what was made of it, and the claims that cite it with the words they quote."""
+    """What was said, word for word, what was made of it, and the claims that cite it with the words they quote.
+
+    A claim that waits is shown to whoever wrote it and to reviewers.
+    """
     id = EpisodeId(call.part("id"))
     scope = call.scope(query.namespace, query.purpose, needs=Grant.READ)
     with reading(call, query) as reader:
         recorded = reader.recorded_episode(id)
-        cited = [told.claim for told in reader.claims_of_episode(id)]
+        told = [t for t in reader.claims_of_episode(id) if t.is_folded or sees_held(call.principal, t)]
+        cited = [each.claim for each in told]
         quotes = reader.quotes([claim.id for claim in cited])
     document = episode_document(recorded)
     operation = None

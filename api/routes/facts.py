@@ -10,6 +10,7 @@ from api.routes.routing import LISTED, READ, Routes
 from api.routes.writing import expect, version_of, write
 from api.wire import answers, rendering
 from api.wire.bodies import ReplaceFactBody, RetractFactBody
+from api.wire.live import live
 from api.wire.queries import ListQuery, NoQuery
 from consolidation.items import Replace, RetractFact
 from graph.ports import OrderKey
@@ -48,7 +49,8 @@ def read_evidence(call: Call, query: ListQuery) -> Response:
         shown = told[: question.limit]
         last: CursorKey | None = _said_order(shown[-1]) if len(told) > question.limit else None
         names = rendering.names_told(reader, shown)
-        return paged(question, [rendering.claim(each, names, question.served_at) for each in shown], last)
+        tools = live(call.schemas.of(reader), [version.slot.predicate])
+        return paged(question, [rendering.claim(each, names, question.served_at) for each in shown], last, **tools)
 
 
 @routes.get("/v1/facts/{id}/versions", query=ListQuery, answer=answers.Rectangles, problems=(*LISTED, "not-found"))

@@ -25,6 +25,7 @@ from api.routes.reading import (
 from api.routes.routing import LISTED, READ, Routes
 from api.routes.state import order_of
 from api.wire import answers, rendering
+from api.wire.live import live
 from api.wire.queries import (
     AuditQuery,
     BeliefQuery,
@@ -64,11 +65,12 @@ def read_history(call: Call, query: HistoryQuery) -> Response:
         question = ask(call, reader, query, limit=query.limit, cursor=query.cursor)
         within = _within(question, query)
         about, names = _about(call, reader, query)
+        tools = live(call.schemas.of(reader), [query.predicate])
         if about is None:
-            return paged(question, [], None)
+            return paged(question, [], None, **tools)
         certain = query.certainty == "certain"
         if query.periods:
-            return _periods_answer(question, query, about, within, names, certain=certain)
+            return _periods_answer(question, query, about, within, names, tools, certain=certain)
         descending = query.order == "desc"
         after = None if query.after is None else moment(query.after, query.tz, "/after")
         page = question.page
@@ -79,7 +81,7 @@ def read_history(call: Call, query: HistoryQuery) -> Response:
         facts = history_page(reader, about, known_at, within, certain=certain, order=order, page=page)
         if after is not None:
             facts = [fact for fact in facts if fact.version.valid_from > after]
-        return facts_answer(question, facts, order_of, names)
+        return facts_answer(question, facts, order_of, names, **tools)
 
 
 @routes.get("/v1/audit", query=AuditQuery, answer=answers.Rectangles, problems=PREDICATES)
@@ -266,8 +268,9 @@ def period(given: Period, names: Names) -> Wire:
 
 
 def _periods_answer(
-    question: Question, query: HistoryQuery, about: history.Asked, within: Interval, names: Names, *, certain: bool
-) -> Response:
+    question: Question, query: HistoryQuery, about: history.Asked, within: Interval, names: Names, tools: Wire, *,
+    certain: bool,
+) -> Response:  # fmt: skip
     """Periods in one page; what is left out is told."""
     known_at, limit = question.as_of.known_at, question.limit
     after = None if query.after is None else moment(query.after, query.tz, "/after")
@@ -291,7 +294,7 @@ def _periods_answer(
     if len(rows) > limit and truncated is None:
         truncated = {"reason": "limit", "limit": limit}
     names = _names(question.reader, [row.statement for row in rows[:limit]], names)
-    return paged(question, [period(row, names) for row in rows[:limit]], None, truncated=truncated)
+    return paged(question, [period(row, names) for row in rows[:limit]], None, truncated=truncated, **tools)
 
 
 def _within(question: Question, query: HistoryQuery) -> Interval:

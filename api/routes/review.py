@@ -1,5 +1,6 @@
 """The inbox: claims that are held, and the decision on each."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Final
 
@@ -15,6 +16,7 @@ from api.routes.routing import EVERYWHERE, WRITE, Routes
 from api.routes.writing import current, receipt_of
 from api.wire import answers, rendering
 from api.wire.bodies import ReviewBody
+from api.wire.episodes import quoted
 from api.wire.queries import NoQuery, ReviewQuery, ScopeQuery, decode_query
 from api.wire.rendering import Names, Wire
 from consolidation.items import Promote, Reject
@@ -23,6 +25,7 @@ from consolidation.review import version_of
 from graph.ports import OrderKey, Reader
 from graph.state import etag
 from ontology.claims import HELD, Lifecycle, Told
+from ontology.episodes import Quote
 from ontology.errors import AlreadyDecided, NotFound, PreconditionRequired, VersionChanged
 from ontology.facts import AsOf, Version
 from ontology.grants import Grant
@@ -64,8 +67,9 @@ def list_held(call: Call, query: ReviewQuery) -> Response:
             cursor = write_cursor(place, filters)
             headers["Link"] = next_link(call.path, decode_query(call.query_string), cursor)
         names = rendering.names_told(reader, listed)
+        quotes = reader.quotes([told.claim.id for told in listed])
         body: Wire = {
-            "items": [_waiting(call, reader, told, names) for told in listed],
+            "items": [_waiting(call, reader, told, names, quotes) for told in listed],
             "next_cursor": cursor,
             "counts": _counts(reader),
         }
@@ -88,7 +92,8 @@ def show_held(call: Call, query: ScopeQuery) -> Response:
                 members={"claim": told.claim.id, "state": told.state.value},
             )
         slot = told.claim.slot
-        body = _waiting(call, reader, told, rendering.names_told(reader, [told]))
+        quotes = reader.quotes([told.claim.id])
+        body = _waiting(call, reader, told, rendering.names_told(reader, [told]), quotes)
         body["current"] = current(call, reader, slot.subject, slot.predicate)["current"]
         headers = {"ETag": version_tag(_version(reader, told)), "Cache-Control": "private, no-cache"}
         if call.matches(headers["ETag"]):
@@ -164,11 +169,12 @@ def _version(reader: Reader, told: Told) -> Version:
     return version_of(told, reader.slot_heads([told.claim.slot]).get(told.claim.slot))
 
 
-def _waiting(call: Call, reader: Reader, told: Told, names: Names) -> Wire:
+def _waiting(call: Call, reader: Reader, told: Told, names: Names, quotes: Mapping[ClaimId, Quote]) -> Wire:
     held = told.held
     return rendering.claim(told, names, call.services.clock.now()) | {
         "rule": None if held is None else held.rule,
         "version": _version(reader, told),
+        "span": quoted(quotes.get(told.claim.id)),
     }
 
 

@@ -1,6 +1,5 @@
 """What holds: exact state at two instants."""
 
-from collections.abc import Iterable
 from typing import assert_never
 
 from starlette.responses import Response
@@ -11,33 +10,39 @@ from api.routes.reading import Question, ask, facts_answer, reading, snapshot
 from api.routes.routing import LISTED, Routes
 from api.wire import answers
 from api.wire.bodies import Pair, StateBody
-from api.wire.queries import NoQuery, StateQuery
+from api.wire.live import live
+from api.wire.queries import NoQuery, ServedQuery
 from api.wire.rendering import Names
 from graph.periods import valid_order
 from graph.ports import PAIRS_MAX, OrderKey, Reader
 from ontology.canonical import incorrect
 from ontology.claims import Entity
-from ontology.errors import JSON, Incorrect, TooLarge
+from ontology.errors import Incorrect, TooLarge
 from ontology.facts import Fact
+from ontology.grants import Grant
 from ontology.ids import EntityId
-from ontology.schema import Volatility
 from ontology.values import EntityMention, entity_mention
 
 routes = Routes("state", "What holds, at an instant of the world and as known at an instant of memory.")
 
 
-@routes.get("/v1/state", query=StateQuery, answer=answers.Facts, problems=(*LISTED, "unknown-predicate"))
-def read_state(call: Call, query: StateQuery) -> Response:
+@routes.get("/v1/state", query=ServedQuery, answer=answers.Facts, problems=(*LISTED, "unknown-predicate"))
+def read_state(call: Call, query: ServedQuery) -> Response:
     """What holds of a subject, under one predicate or all.
 
     With a predicate alone: of every subject. With `value` instead of `subject`: who has it, such as who lives in a
-    place or holds an office; the name of an inverse asks the same of a subject.
+    place or holds an office; the name of an inverse asks the same of a subject. With `session` it is remembered for
+    30 days what was served: an episode of that session in which an agent says it again is no evidence.
     """
     with reading(call, query) as reader:
         question = ask(call, reader, query, limit=query.limit, cursor=query.cursor)
         about = asked(call, reader, query.subject, query.predicate, query.value)
         facts, names = _state(question, about, certain=query.certainty == "certain")
-        return facts_answer(question, facts, order_of, names, **_live(call, reader, [query.predicate]))
+        answer = facts_answer(question, facts, order_of, names, **live(call.schemas.of(reader), [query.predicate]))
+    if query.session is not None:
+        scope = call.scope(query.namespace, query.purpose, needs=Grant.READ)
+        call.served(scope, query.session, [fact.version for fact in facts[: query.limit]])
+    return answer
 
 
 @routes.post(
@@ -83,8 +88,8 @@ def read_states(call: Call, query: NoQuery) -> Response:
             else []
         )
         names = {s.id: s for s in subjects if s is not None}
-        live = _live(call, reader, [pair.predicate for pair in body.pairs])
-        return facts_answer(question, facts, order_of, names, **live)
+        tools = live(call.schemas.of(reader), [pair.predicate for pair in body.pairs])
+        return facts_answer(question, facts, order_of, names, **tools)
 
 
 def order_of(fact: Fact) -> OrderKey:
@@ -105,14 +110,6 @@ def _state(question: Question, about: Asked, *, certain: bool) -> tuple[list[Fac
             return [], {}
         case _:
             assert_never(about)
-
-
-def _live(call: Call, reader: Reader, predicates: Iterable[str | None]) -> dict[str, JSON]:
-    """Where to ask for what memory never keeps: a member of the answer, where live predicates were asked for."""
-    schema = call.schemas.of(reader)
-    known = [schema.predicates[name] for name in dict.fromkeys(predicates) if name and name in schema.predicates]
-    live = [each for each in known if each.governance.volatility is Volatility.LIVE]
-    return {"live": [{"predicate": each.name, "tool": each.governance.tool} for each in live]} if live else {}
 
 
 def _subjects(reader: Reader, pairs: list[Pair]) -> list[Entity | None]:

@@ -162,10 +162,13 @@ class Live(_Answer):
     tool: str
 
 
+LIVE: Any = Field([], description="Of predicates that were asked for: those whose values a tool has.")
+
+
 class Facts(Paged[Fact]):
     """Facts in a total order."""
 
-    live: list[Live] = Field([], description="Of predicates that were asked for: those whose values a tool has.")
+    live: list[Live] = LIVE
 
 
 class Rectangles(Paged[Fact]):
@@ -174,6 +177,8 @@ class Rectangles(Paged[Fact]):
 
 class Claims(Paged[Claim]):
     """Claims in the order in which they were recorded or said."""
+
+    live: list[Live] = LIVE
 
 
 class Statement(_Answer):
@@ -217,6 +222,7 @@ class History(Paged[Fact | Period]):
     """Facts by the start of their valid time; periods with `periods=true`."""
 
     truncated: dict[str, Any] | None = None
+    live: list[Live] = LIVE
 
 
 class Diff(_Answer):

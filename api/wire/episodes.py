@@ -1,13 +1,16 @@
 """Episodes and operations on the wire: what a body may hold, what an answer looks like, how one is rendered."""
 
+import base64
+import binascii
 from typing import Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from api.wire.answers import When
 from api.wire.queries import LIMIT, Limit, ScopeQuery, Words
 from consolidation.episodes import TEXT, NewEpisode, NewTurn
+from consolidation.vouching import Signature
 from ontology.episodes import Quote, RecordedEpisode, SaidAt
 from ontology.errors import JSON
 from ontology.instants import format_instant
@@ -55,6 +58,26 @@ class MeBody(_Body):
     name: str | None = Field(None, max_length=500)
 
 
+class SignatureBody(_Body):
+    """What its source signed: the README says which bytes."""
+
+    key: str = Field(min_length=1, max_length=200, description="The name of the key, as it is registered.")
+    algorithm: Literal["hmac-sha256", "ed25519"]
+    value: str = Field(max_length=200, description="Base64.")
+
+    @field_validator("value")
+    @classmethod
+    def _base64(cls, text: str) -> str:
+        try:
+            base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            raise ValueError("a signature is Base64, with its padding") from None
+        return text
+
+    def signature(self) -> Signature:
+        return Signature(key=self.key, algorithm=self.algorithm, value=base64.b64decode(self.value))
+
+
 class EpisodeBody(_Body):
     """One thing said or read: a text, or turns."""
 
@@ -68,6 +91,10 @@ class EpisodeBody(_Body):
     observed_at: str | None = Field(None, max_length=64, description="When it was said; not later than now.")
     tz: str | None = Field(None, max_length=64, description="The zone of the speaker, for days such as yesterday.")
     root: str | None = Field(None, max_length=500, description="What it repeats, where it is an echo.")
+    trust: str | None = Field(
+        None, max_length=20, description="How far it is to be trusted; what has a web address is not, if left out."
+    )
+    signature: SignatureBody | None = Field(None, description="That of its source.")
 
     def episode(self) -> NewEpisode:
         turns = None if self.turns is None else [NewTurn(speaker=t.speaker, text=t.text, at=t.at) for t in self.turns]
@@ -75,7 +102,8 @@ class EpisodeBody(_Body):
         return NewEpisode(
             text=self.text, turns=turns, me_key=me.key, me_name=me.name, media_type=self.media_type,
             source=self.source, source_uri=self.source_uri, session=self.session, observed_at=self.observed_at,
-            zone=self.tz, root=self.root,
+            zone=self.tz, root=self.root, trust=self.trust,
+            signature=None if self.signature is None else self.signature.signature(),
         )  # fmt: skip
 
 
@@ -114,6 +142,8 @@ class RecordedItem(_Answer):
     operation: str
     state: str | None = Field(description="Of the operation; `null` for a duplicate, whose operation is an older one.")
     duplicate: bool = Field(description="The same source said the same before in this session: nothing was kept.")
+    trust: str = Field(description="The most that a claim read from it is worth before anybody looks at it.")
+    signed: str = Field(description="`verified`, `no`, `bad`, or `missing` where its source signs what it says.")
     observed_at: When | None
     warnings: list[dict[str, str]]
 
@@ -136,7 +166,9 @@ class OperationAnswer(_Answer):
     next_at: When | None = Field(description="Not before which it is tried again.")
     reason: str | None = Field(description="Why the last attempt failed.")
     receipts: dict[str, Any] | None = Field(
-        description="Once it is done, for some days: `claims`, `refused`, `held`, `entities`, `notes`, `transactions`."
+        description=(
+            "Once it is done, for a while: `counts`, `claims`, `refused`, `held`, `entities`, `notes`, `transactions`."
+        )
     )
     queued_at: When
     changed_at: When
@@ -217,6 +249,9 @@ def episode_document(recorded: RecordedEpisode) -> dict[str, JSON]:
         "media_type": words.media_type,
         "session": words.session,
         "source_uri": words.source_uri,
+        "trust": words.vouched.trust.word,
+        "signed": words.vouched.signed.value,
+        "key": words.vouched.key,
         "said_at": _text(words.said_at),
         "tz": None if words.said_at is None else words.said_at.zone,
     }

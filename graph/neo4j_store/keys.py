@@ -7,7 +7,7 @@ character that no name has.
 from hashlib import blake2b
 
 from ontology.facts import Slot
-from ontology.ids import EntityId, EpisodeId
+from ontology.ids import EntityId, EpisodeId, SessionId
 from ontology.scope import Scope, Tenant
 from ontology.values import ValueKey
 
@@ -63,6 +63,15 @@ def content_key(scope: Scope, content: bytes) -> str:
 def lane_key(tenant: Tenant, lane: str) -> str:
     """Of operations that wait for each other."""
     return _hash("lane", tenant, lane)
+
+
+def session_key(scope: Scope, session: SessionId) -> str:
+    return _hash("session", scope.tenant, scope.namespace, scope.purpose, session)
+
+
+def note_key(session: str, number: int) -> str:
+    """Of a note, given the key of its session."""
+    return f"{session}|{number}"
 
 
 def answer_key(tenant: Tenant, principal: str, key: str) -> str:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from graph import decoding
 from graph.neo4j_store import keys
 from graph.neo4j_store.codec import Row
+from graph.neo4j_store.sessions import let_go
 from graph.neo4j_store.snapshot import Run
 from graph.queue import Queue
 from ontology.errors import NotFound, shown
@@ -95,6 +96,8 @@ class Neo4jQueue:
         with self._changing(lease.operation.scope.tenant) as run:
             if not _one(run, "end_operation", _held(lease) | ended):
                 return False
+            if state is State.DONE:
+                let_go(run, lease.operation.scope.tenant, lease.operation.id, now)
             run("next_of_lane", {"place": _held(lease)["place"]})
             return True
 

@@ -20,10 +20,12 @@ from graph.neo4j_store.ledger import ledger_rows
 from graph.neo4j_store.migration import migrate, version
 from graph.neo4j_store.queue import Neo4jQueue
 from graph.neo4j_store.reader import Neo4jReader
+from graph.neo4j_store.sessions import Neo4jSessions
 from graph.neo4j_store.snapshot import NO_DIGEST, NOTHING, SETTLED_MILLISECONDS, Run, head_of, readable
 from graph.neo4j_store.transaction import Neo4jTransaction
 from graph.ports import Capabilities, Finding, Head, MemoryStore, Reader, Transaction
 from graph.queue import Queue
+from graph.sessions import SessionStore
 from ontology.errors import Busy, Fault, NotFound, Unavailable
 from ontology.instants import Instant
 from ontology.scope import Namespace, Purpose, Scope, Tenant
@@ -106,6 +108,10 @@ class Neo4jStore:
     @property
     def queue(self) -> Queue:
         return Neo4jQueue(self._database.run, self._changing)
+
+    @property
+    def sessions(self) -> SessionStore:
+        return Neo4jSessions(self._database.run)
 
     @contextmanager
     def _changing(self, tenant: Tenant) -> Iterator[Run]:

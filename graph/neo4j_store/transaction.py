@@ -14,6 +14,7 @@ from graph.neo4j_store.applying import Applying
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.present import MOST, Present, part
 from graph.neo4j_store.reader import Neo4jReader
+from graph.neo4j_store.sessions import Neo4jSessionTransaction
 from graph.neo4j_store.snapshot import Run
 from graph.periods import valid_order
 from graph.ports import Answered, Head, Window
@@ -33,7 +34,7 @@ _EVERYTHING: Final = Interval(OPEN_START, OPEN_END)
 _SLOTS_AT_ONCE: Final = 1_000
 
 
-class Neo4jTransaction(Neo4jReader, Neo4jAccessTransaction):
+class Neo4jTransaction(Neo4jReader, Neo4jAccessTransaction, Neo4jSessionTransaction):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
     __slots__ = ("_present", "committing")

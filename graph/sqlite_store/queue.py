@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from graph import decoding
 from graph.queue import Queue
 from graph.sqlite_store.connection import Connection
+from graph.sqlite_store.sessions import let_go
 from ontology.errors import NotFound, shown
 from ontology.ids import OPERATION, OperationId, Place, locate, operation_id
 from ontology.instants import Instant
@@ -95,6 +96,8 @@ class SqliteQueue:
             row = (lease.token, state.value, reason, receipts, now)
             if key is None or connection.many("end_operation", [(*key, *row)]) != 1:
                 return False
+            if state is State.DONE:
+                let_go(connection, lease.operation.scope.tenant, lease.operation.id, now)
             connection.many("next_of_lane", [key])
             return True
 

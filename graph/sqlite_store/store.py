@@ -18,12 +18,14 @@ from typing import Final
 from graph.access import AccessStore
 from graph.ports import Capabilities, Finding, Grade, MemoryStore, Reader, Transaction
 from graph.queue import Queue
+from graph.sessions import SessionStore
 from graph.sqlite_store.access import SqliteAccess
 from graph.sqlite_store.connection import MEMORY, Connection
 from graph.sqlite_store.ledger import ledger_rows
 from graph.sqlite_store.migration import migrate, version
 from graph.sqlite_store.queue import SqliteQueue
 from graph.sqlite_store.reader import SqliteReader
+from graph.sqlite_store.sessions import SqliteSessions
 from graph.sqlite_store.transaction import SqliteTransaction
 from ontology.errors import Busy, Fault, Unavailable
 from ontology.instants import Instant
@@ -81,6 +83,10 @@ class SqliteStore:
     @property
     def queue(self) -> Queue:
         return SqliteQueue(self._reading, self._changing)
+
+    @property
+    def sessions(self) -> SessionStore:
+        return SqliteSessions(self._reading)
 
     @contextmanager
     def _changing(self) -> Iterator[Connection]:

@@ -10,6 +10,7 @@ from graph.sqlite_store.applying import Applying
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.reader import SqliteReader
+from graph.sqlite_store.sessions import SqliteSessionTransaction
 from graph.sqlite_store.snapshot import FIRST_KEY, LAST_KEY
 from ontology.claims import Episode, Told
 from ontology.entries import Entry
@@ -28,7 +29,7 @@ _EXTENTS_AT_ONCE = 16
 _ALL = 2**62
 
 
-class SqliteTransaction(SqliteReader, SqliteAccessTransaction):
+class SqliteTransaction(SqliteReader, SqliteAccessTransaction, SqliteSessionTransaction):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
     __slots__ = ("_applying", "_keys", "_slot_rows", "erased")

@@ -1,13 +1,17 @@
 """A backup becomes the same store again, on every store; one that was touched becomes nothing at all."""
 
+from base64 import b64decode
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import orjson
 import pytest
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from consolidation.episodes import NewEpisode, Recorder
+from consolidation.items import Quoted
 from graph.access import AccessStore
 from graph.backup import BackedUp, back_up
 from graph.ledger import ledger_hash
@@ -15,6 +19,8 @@ from graph.owner_keys import OwnerKeys
 from graph.ports import MemoryStore
 from graph.restore import Restored, restore
 from graph.sealing import Sealing
+from graph.sealing import _bound as bound
+from graph.transfer import verify_events
 from ontology.access import ApiKey, Ownership, PrincipalKind, Revocation
 from ontology.errors import Conflict, Incorrect, Unsupported, VigenciaError
 from ontology.grants import read_permits
@@ -245,27 +251,94 @@ def test_no_key_that_is_left_opens_what_was_forgotten(world: World, vault: Vault
     store = lived(world)
     lines, _ = vault.back_up(store)
     ben = world.id("ben")
-    entries = [
-        (event["position"], owner, sealed)
-        for event in documents(lines)
-        if "sealed" in event and "position" in event
-        for owner, sealed in event["sealed"]
-    ]
-    opened = [vault.sealing().open_payload(ACME, *entry) for entry in entries if entry[1] == ben]
-    assert any(payload is not None and MARKER.encode() in payload.body for payload in opened)
+    entries = sealed_entries(lines)
+    opened = [vault.sealing().open_payload(ACME, *entry) for entry in entries]
+    assert sum(each is not None and MARKER.encode() in each.payload.body for each in opened) == 1
 
     vault.destroy(ACME, ben)
 
     sealing = vault.sealing()
-    of_all = [sealing.keys.key(ACME, owner) for owner in {entry[1] for entry in entries} - {ben}]
-    for position, owner, sealed in entries:
-        if owner == ben:
-            assert sealing.open_payload(ACME, position, owner, sealed) is None
-            for other in [*of_all, *sealing.keys.nodes.values(), sealing.keys.of_manifests()]:
-                assert other is not None
-                forced = Sealing(OwnerKeys({"": other}), SeededRandomness())
-                with pytest.raises(Incorrect, match="does not open"):
-                    forced.open_payload(ACME, position, owner, sealed)
+    left = [sealing.open_payload(ACME, *entry) for entry in entries]
+    assert not any(each is not None and MARKER.encode() in each.payload.body for each in left)
+    keys = [sealing.keys.key(ACME, entry[0]) for _, entry in entries if entry[0] != ben]
+    for position, (owner, sealed, *_) in entries:
+        for key in [*keys, *sealing.keys.nodes.values(), sealing.keys.of_manifests()] if owner == ben else ():
+            assert key is not None
+            raw = b64decode(sealed)
+            with pytest.raises(InvalidTag):
+                AESGCM(key).decrypt(raw[:12], raw[12:], bound(ACME, owner, position))
+
+
+def sealed_entries(lines: Lines) -> list[tuple[int, Any]]:
+    """(position, entry) of each payload of the first tenant."""
+    found = documents(lines)
+    found = found[: next(number for number, document in enumerate(found) if "end" in document)]
+    return [(event["position"], entry) for event in events(found) for entry in event["sealed"]]
+
+
+def quoting(world: World) -> EpisodeId:
+    """Two claims of two subjects quote one episode, and one of them another in the same breath."""
+    one, other = (
+        EpisodeId(operation.replace("opr", "epi", 1))
+        for operation in record(world, f"{MARKER} is in Oslo", "Ben knows Riga")
+    )
+    quote = Quoted(turn=None, start=0, end=20, text=f"{MARKER} is in Oslo")
+    riga = Quoted(turn=None, start=4, end=14, text="knows Riga")
+    world.write(
+        claim("ben", "note", "first", episode=other, source="s", quote=riga),
+        claim("anna", "lives_in", "Oslo", "2024", episode=one, source="s", quote=quote),
+        claim("ben", "note", "second", episode=one, source="s", quote=quote),
+        claim("ben", "note", "third", episode="elsewhere", source="s", quote=riga),
+    )
+    return one
+
+
+def test_what_claims_quote_comes_back_to_the_byte(world: World, vault: Vault) -> None:
+    quoting(world)
+    copy = NaiveStore()
+    assert vault.restore(copy, vault.back_up(world.store)[0]).unreadable == 0
+    assert ledger_hash(copy, ACME) == ledger_hash(world.store, ACME)
+    assert verify_events(copy, ACME) == []
+
+
+def test_what_others_quoted_of_what_was_forgotten_goes_and_their_claims_stay(store: MemoryStore, vault: Vault) -> None:
+    world = World(NaiveStore())
+    world.declare("lives_in")
+    episode = quoting(world)
+    lines, _ = vault.back_up(world.store)
+    assert all(MARKER.encode() not in line for line in lines)
+
+    vault.keys = vault.keys.renewed(ACME, [episode])
+
+    opened = [vault.sealing().open_payload(ACME, *entry) for entry in sealed_entries(lines)]
+    assert not any(each is not None and MARKER.encode() in each.payload.body for each in opened)
+    restored = vault.restore(store, lines)
+    assert restored.unreadable == 3, "the words, and two payloads that quoted them"
+    copy = World(store)
+    assert copy.state("anna", "lives_in", "2025-01-01") == ["Oslo"]
+    with store.read(SCOPE) as reader:
+        told = reader.claims(copy.id("ben"), "note", limit=9, after=None)
+        quotes = reader.quotes([each.claim.id for each in told])
+    texts = {each.claim.value.text: quotes.get(each.claim.id) for each in told if each.claim.value is not None}
+    assert {text: quote and quote.text for text, quote in texts.items()} == {
+        "first": "knows Riga", "second": None, "third": "knows Riga",
+    }  # fmt: skip
+
+
+def test_what_stays_of_an_owner_is_sealed_anew_and_what_was_destroyed_of_it_stays_unread(
+    world: World, vault: Vault
+) -> None:
+    store = lived(world)
+    (operation,) = record(world, MARKER)
+    old, _ = vault.back_up(store)
+    vault.keys = vault.keys.renewed(ACME, [EpisodeId(operation.replace("opr", "epi", 1))])
+    new, done = vault.back_up(store)
+
+    copy, other = NaiveStore(), NaiveStore()
+    assert vault.restore(copy, new).unreadable == done.left_out == 0
+    assert vault.restore(other, old).unreadable == 1
+    assert ledger_hash(copy, ACME) == ledger_hash(store, ACME)
+    assert not any(row for kind, row in other.ledger(ACME) if kind == "kept")
 
 
 def test_a_backup_made_after_forgetting_leaves_out_what_has_no_key(world: World, vault: Vault) -> None:
@@ -316,9 +389,9 @@ def swapped(lines: Lines) -> Lines:
 def moved_within(lines: Lines) -> Lines:
     """The payload of one position stands at another of the same owner."""
     found = documents(lines)
-    mine = [event for event in events(found) if any(owner for owner, _ in event["sealed"])]
-    owner = next(owner for owner, _ in mine[0]["sealed"] if owner)
-    one, other = (next(e for e in event["sealed"] if e[0] == owner) for event in mine if owner in dict(event["sealed"]))
+    mine = [event for event in events(found) if any(owner for owner, *_ in event["sealed"])]
+    owner = next(owner for owner, *_ in mine[0]["sealed"] if owner)
+    one, other, *_ = [entry for event in mine for entry in event["sealed"] if entry[0] == owner]
     one[1], other[1] = other[1], one[1]
     return written(found)
 

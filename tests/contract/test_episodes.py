@@ -11,6 +11,7 @@ import pytest
 
 from consolidation.episodes import NewEpisode, NewTurn, Recorder
 from consolidation.items import Quoted
+from consolidation.policy import OWNER
 from graph import journal, transfer
 from graph.journal_rows import seal
 from graph.ledger import ledger_hash
@@ -270,7 +271,7 @@ def test_a_clock_that_was_set_back_delays_no_operation(told: Told) -> None:
 def test_nothing_is_queued_where_the_transaction_fails(told: Told) -> None:
     told.say("before")
     with suppress(RuntimeError), told.store.write(SCOPE) as tx:
-        told.recorder._record(tx, "me", told.recorder._check([NewEpisode(text="lost")], "me"))
+        told.recorder._record(tx, "me", told.recorder._check(SCOPE, [NewEpisode(text="lost")], "me", OWNER))
         raise RuntimeError
     assert told.store.queue.backlog(told.clock.now()).queued == 1
 

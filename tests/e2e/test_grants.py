@@ -15,7 +15,9 @@ from api.routes.routing import Route
 from api.wiring import Services
 from consolidation.episodes import NewEpisode
 from consolidation.items import Assert, Said
+from consolidation.sessions import NewNote, NewSession
 from ontology.grants import Grant
+from ontology.ids import SessionId
 from ontology.instants import SECOND, Instant
 from ontology.scope import Scope, scope_of
 from tests.e2e.conftest import answer, issued, problem
@@ -34,6 +36,7 @@ Read, Written, Reviewed = frozenset({Grant.READ}), frozenset({Grant.WRITE}), fro
 NEEDED: Final[dict[str, frozenset[Grant]]] = {
     "write_claims": Written, "withdraw_source": Written, "record_episodes": Written, "retry_operation": Written,
     "withdraw_claim": Read | Written, "replace_fact": Read | Written, "retract_fact": Read | Written,
+    "open_session": Written, "add_notes": Written, "end_session": Written,
     "list_held": Reviewed, "show_held": Reviewed, "promote_held": Reviewed, "reject_held": Reviewed,
     "put_ontology": frozenset({Grant.ADMIN}),
     "list_namespaces": frozenset(),  # any grant at all: what is listed is filtered
@@ -50,6 +53,9 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "reject_held": {**WRITE, "expected_version": 2},
     "record_episodes": {**SCOPE, "episodes": [{"text": MARKER}]},
     "retry_operation": SCOPE,
+    "open_session": SCOPE,
+    "add_notes": {**SCOPE, "notes": [{"text": MARKER}]},
+    "end_session": SCOPE,
     "replace_fact": {**WRITE, "expected_version": 1, "value": MARKER},
     "retract_fact": {**WRITE, "expected_version": 1},
     "put_ontology": {"pack": "mine", "predicates": {"calls_at": {}}},
@@ -96,6 +102,7 @@ def world(services: Services) -> Iterator[World]:
     ids = {
         "facts": receipt[0]["opened"][0], "claims": receipt[0]["claim"], "entities": receipt[0]["subject"]["id"],
         "sources": MARKER, "review": held[0]["claim"], "namespaces": "notes", **_dead_letter(services, scope),
+        "sessions": _session(services, scope),
     }  # fmt: skip
     services.writer.write(scope_of("other"), "person", [item])
     with TestClient(create_app(services), base_url="http://memory.example", client=("203.0.113.9", 5)) as client:
@@ -109,6 +116,13 @@ def _dead_letter(services: Services, scope: Scope) -> dict[str, str]:
     (lease,) = queue.lease("worker", now, until=Instant(now + SECOND), limit=1)
     assert queue.give_up(lease, "no sense in it", now)
     return {"episodes": recorded[0]["episode"], "operations": recorded[0]["operation"]}
+
+
+def _session(services: Services, scope: Scope) -> str:
+    """A session of Ann's with a note."""
+    id = SessionId(str(services.sessions.open(scope, "ann", NewSession()).receipt["id"]))
+    services.sessions.note(scope, "ann", id, [NewNote(text=MARKER)])
+    return id
 
 
 def all_but(grant: Grant) -> str:
@@ -154,7 +168,7 @@ def test_a_key_of_another_tenant_sees_nothing(world: World, route: Route) -> Non
 
     sent = str(BODIES.get(route.name, "")) + str(response.request.url)
     assert MARKER.encode() not in response.content.replace(sent.encode(), b"") or MARKER in sent
-    for id in (world.ids[kind] for kind in ("facts", "claims", "entities", "episodes", "operations")):
+    for id in (world.ids[kind] for kind in ("facts", "claims", "entities", "episodes", "operations", "sessions")):
         assert id.encode() not in response.content or id in str(response.request.url)
     if "{id" in route.path and route.name != "withdraw_source":
         problem(response, 404, "not-found")

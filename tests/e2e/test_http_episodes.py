@@ -21,6 +21,7 @@ from consolidation.extraction.base import (
     Trust,
     Verdict,
 )
+from consolidation.pipeline import KnownFacts
 from consolidation.worker import Worker
 from ontology.entries import Stated
 from ontology.instants import SECOND
@@ -42,7 +43,7 @@ class Words:
     def version(self, schema: Schema) -> str:
         return "words 1"
 
-    def read(self, text: EpisodeText, schema: Schema) -> Extraction:
+    def read(self, text: EpisodeText, schema: Schema, known: KnownFacts) -> Extraction:
         found: list[Candidate] = []
         for turn, words in text.passages():
             if words.startswith("away") and self.is_away:

@@ -158,3 +158,19 @@ def test_who_may_not_review_sees_only_what_they_wrote(api: Api, held: str, monke
     other = replace(agent, name="another")
     monkeypatch.setattr("api.routes.call.Call.principal", property(lambda _: other))
     problem(api.get(f"/v1/claims/{held}"), 404, "not-found")
+
+
+def test_every_read_of_a_live_slot_names_the_tool_beside_what_is_stored(api: Api) -> None:
+    api.write({"subject": "gate-0", "predicate": "queue", "value": "12", "valid_from": "2026-01-01"})
+    live = {"pack": "live", "predicates": {"queue": {"volatility": "live", "tool": "mcp:gates/queue"}}}
+    answer(api.client.put("/v1/ontology", json=live))
+    tool = [{"predicate": "queue", "tool": "mcp:gates/queue"}]
+    asked = {"subject": "gate-0", "predicate": "queue"}
+    for path, more in (("/v1/state", {}), ("/v1/history", {}), ("/v1/history", {"periods": "true"})):
+        found = api.read(path, **asked, **more)
+        assert (len(found["items"]), found["live"]) == (1, tool), path
+    fact = api.read("/v1/state", **asked)["items"][0]["id"]
+    evidence = api.read(f"/v1/facts/{fact}/evidence")
+    assert (len(evidence["items"]), evidence["live"]) == (1, tool)
+    assert api.read("/v1/history", subject="nobody", predicate="queue")["live"] == tool
+    assert "live" not in api.read("/v1/history", subject="gate-0")

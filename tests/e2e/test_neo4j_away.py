@@ -68,6 +68,7 @@ def asking(client: httpx2.Client) -> Asking:
     told = client.post("/v1/episodes", json={"episodes": [{"text": "Ada is in Oslo."}]}).json()["items"][0]
     episode, operation = told["episode"], told["operation"]
     item = {"subject": "mira", "predicate": "visited", "value": "Oslo", "valid_from": "2026-01-01", "source": "mira"}
+    session = client.post("/v1/sessions", json={}).json()["id"]
     doubtful = {**item, "value": "Rome", "trust": "untrusted"}
     held = client.post("/v1/claims", json={"items": [doubtful]}).json()["items"][0]["claim"]
     seen = {"If-Match": client.get(of_fact).headers["etag"]}
@@ -114,6 +115,11 @@ def asking(client: httpx2.Client) -> Asking:
         ("GET", "/v1/operations"): ("/v1/operations", None, {}),
         ("GET", "/v1/operations/{id}"): (f"/v1/operations/{operation}", None, {}),
         ("POST", "/v1/operations/{id}/retry"): (f"/v1/operations/{operation}/retry", {}, {}),
+        ("POST", "/v1/sessions"): ("/v1/sessions", {}, {}),
+        ("GET", "/v1/sessions"): ("/v1/sessions", None, {}),
+        ("GET", "/v1/sessions/{id}"): (f"/v1/sessions/{session}", None, {}),
+        ("POST", "/v1/sessions/{id}/notes"): (f"/v1/sessions/{session}/notes", {"notes": [{"text": "Noted."}]}, {}),
+        ("POST", "/v1/sessions/{id}/end"): (f"/v1/sessions/{session}/end", {}, {}),
         ("GET", "/v1/namespaces"): ("/v1/namespaces", None, {}),
         ("POST", "/v1/namespaces/{name}/transfer"): ("/v1/namespaces/default/transfer", {"to": "ada"}, {}),
     }  # fmt: skip

@@ -24,7 +24,9 @@ from api.routes.routing import Route
 from api.settings import read_settings
 from api.wiring import Services, open_services, services_over
 from consolidation.items import Assert, Replace, Said
+from consolidation.sessions import NewNote, NewSession
 from ontology.grants import Grant, grant_words
+from ontology.ids import SessionId
 from ontology.scope import Scope, scope_of
 from tests.conftest import FrozenClock, SeededRandomness
 from tests.e2e.conftest import issued
@@ -39,7 +41,7 @@ PATTERNS: Final = ["*", "default", "notes", "team-a", "team-*", "te*", "note", "
 PURPOSE_PATTERNS: Final = ["*", "*", "general", "health", "h*", "ads"]
 
 MARKER: Final = re.compile(rb"mk\d+x\d+x\d+q")
-ID: Final = re.compile(rb"(?:ent|clm|fct)_[a-z2-7]{8}_\d+_\d+")
+ID: Final = re.compile(rb"(?:ent|clm|fct)_[a-z2-7]{8}_\d+_\d+|ses_[0-9a-f]{32}")
 ROUTES: Final = [
     route for group in GROUPS for route in group.listed
     if route.path.startswith("/v1/") and (route.method == "GET" or route.name == "read_states")
@@ -109,7 +111,9 @@ class World:
                 Replace(subject=mine, predicate="name", value=right, old=f"{mark} Mira", at="2026-01-15", said=said)
             )  # fmt: skip
         receipt: Any = self.services.writer.write(scope, f"{mark}-writer", items).receipt
-        for found in ID.findall(orjson.dumps(receipt)):
+        opened = str(self.services.sessions.open(scope, f"{mark}-writer", NewSession()).receipt["id"])
+        self.services.sessions.note(scope, f"{mark}-writer", SessionId(opened), [NewNote(text=f"{mark} noted")])
+        for found in (*ID.findall(orjson.dumps(receipt)), opened.encode()):
             self.ids.setdefault(found, set()).add(scope)
             self.by_scope[scope].append(found.decode())
 
@@ -170,7 +174,7 @@ class World:
         extra = {
             "predicate": choose.choice(["note", "name", "lives_in", "knows"]), "known_at": choose.choice(INSTANTS),
             "valid_at": choose.choice(INSTANTS), "limit": str(choose.choice([1, 2, 200])),
-            "name": f"{marker_of(of)} Oslo", "after": "0" if route.name == "list_events" else "",
+            "name": f"{marker_of(of)} Oslo", "after": "0" if route.name in ("list_events", "read_session") else "",
             "cursor": choose.choice(self.cursors) if self.cursors else "",
         }  # fmt: skip
         query |= {n: v for n, v in extra.items() if n in fields and v and choose.random() < 0.25}
@@ -181,7 +185,7 @@ class World:
         return path, urlencode(query), b""
 
     def _id(self, route: Route, scope: Scope, kind: str = "") -> str:
-        kind = kind or {"facts": "fct", "claims": "clm"}.get(route.path.split("/")[2], "ent")
+        kind = kind or {"facts": "fct", "claims": "clm", "sessions": "ses"}.get(route.path.split("/")[2], "ent")
         return self.random.choice([id for id in self.by_scope[scope] if id.startswith(kind)])
 
     async def _send(

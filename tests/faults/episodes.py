@@ -28,7 +28,7 @@ from consolidation.extraction.base import (
     Trust,
     Verdict,
 )
-from consolidation.pipeline import Pipeline
+from consolidation.pipeline import KnownFacts, Pipeline
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
 from graph.sqlite_store.store import SqliteStore
@@ -52,7 +52,7 @@ class Lines:
     def version(self, schema: Schema) -> str:
         return "lines 1"
 
-    def read(self, text: EpisodeText, schema: Schema) -> Extraction:
+    def read(self, text: EpisodeText, schema: Schema, known: KnownFacts) -> Extraction:
         words = text.verbatim(None)
         if words.startswith("poison"):
             note = Note(code=Code.FAILED, detail="poison", span=None)

@@ -89,7 +89,7 @@ def test_of_writers_at_once_none_undoes_what_another_destroyed(file: KeyFile, tm
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(file.read().keys.is_destroyed(ACME, owner) for owner in owners)
+    assert all(file.read().keys.was_destroyed(ACME, owner) for owner in owners)
 
 
 def test_another_master_key_does_not_open_it(file: KeyFile, tmp_path: Path) -> None:

@@ -85,10 +85,12 @@ def test_every_make_target_that_a_newcomer_needs_is_named() -> None:
 
 def test_the_examples_of_yaml_can_be_read() -> None:
     from api.auth.key_file import read_keys
+    from api.source_file import read_sources
 
-    mapping, keys = re.findall(r"```yaml\n(.+?)\n```", README, re.DOTALL)
+    mapping, keys, sources = re.findall(r"```yaml\n(.+?)\n```", README, re.DOTALL)
     assert len(read_mapping(mapping).members) == 6
     read_keys(keys)
+    read_sources(sources)
     documents: list[Any] = [
         yaml.safe_load(text) for text in re.findall(r"```yaml\n(.+?)\n```", CONTRIBUTING, re.DOTALL)
     ]

@@ -45,11 +45,27 @@ def test_a_copy_of_the_tree_has_the_keys_of_owners_that_came_later() -> None:
 def test_what_was_destroyed_has_no_key_and_all_else_has_the_same(gone: list[Owner], asked: list[Owner]) -> None:
     left = WHOLE.without(ACME, gone)
     for owner in (*gone, *asked):
-        assert left.is_destroyed(ACME, owner) == (owner in gone)
+        assert left.was_destroyed(ACME, owner) == (owner in gone)
+        assert left.generation(ACME, owner) == (None if owner in gone else 0)
         assert left.key(ACME, owner) == (None if owner in gone else WHOLE.key(ACME, owner))
         assert left.key(ZETA, owner) == WHOLE.key(ZETA, owner)
     assert left.key(ACME, None) == WHOLE.key(ACME, None)
     assert left.of_manifests() == WHOLE.of_manifests()
+
+
+@given(told=st.lists(st.tuples(st.booleans(), owners), max_size=12))
+def test_a_key_can_be_destroyed_while_the_next_of_its_owner_stays(told: list[tuple[bool, Owner]]) -> None:
+    left = WHOLE
+    generations: dict[Owner, int | None] = {}
+    for wholly, owner in told:
+        now = generations.get(owner, 0)
+        generations[owner] = None if wholly or now is None else now + 1
+        left = left.without(ACME, [owner]) if wholly else left.renewed(ACME, [owner, owner])
+    for owner, generation in generations.items():
+        assert left.generation(ACME, owner) == generation
+        for at in range(14):
+            key = None if generation is None or at < generation else WHOLE.key(ACME, owner, at)
+            assert left.key(ACME, owner, at) == key
 
 
 @given(gone=st.lists(owners, max_size=30))

@@ -50,8 +50,9 @@ def names(package: str, file: str, comment: str) -> list[str]:
     return re.findall(rf"^{comment} name: (\w+)$", text, re.MULTILINE)
 
 
-SQLITE: Final = [name for file in ("queries", "episodes") for name in names("graph.sqlite_store", f"{file}.sql", "--")]
-NEO4J: Final = [name for file in ("queries", "episodes") for name in names("graph.neo4j_store", f"{file}.cypher", "//")]
+FILES: Final = ("queries", "episodes", "sessions")
+SQLITE: Final = [name for file in FILES for name in names("graph.sqlite_store", f"{file}.sql", "--")]
+NEO4J: Final = [name for file in FILES for name in names("graph.neo4j_store", f"{file}.cypher", "//")]
 
 
 @pytest.mark.parametrize("found", [SQLITE, NEO4J], ids=["sqlite", "neo4j"])

@@ -400,6 +400,16 @@ def test_words_and_numbers_stay_what_they_look_like() -> None:
     assert (plain.predicate("1e3").label, plain.predicate("1e3").minimum) == ("true", "0.1")
 
 
+def test_days_and_counts_of_a_pack_are_numbers_in_yaml_too() -> None:
+    text = "pack: p\npredicates: {role: {promote_after: 3, ttl_days: 90, review_days: 30}}"
+    (role,) = read_pack(text).predicates
+    rules = role.governance
+    assert (rules.promote_after, rules.ttl_days, rules.review_days) == (3, 90, 30)
+    for wrong in ("0", "-1", "1.5", "many", "1e3"):
+        with pytest.raises(Incorrect, match="review_days"):
+            read_pack(f"pack: p\npredicates: {{role: {{review_days: {wrong}}}}}")
+
+
 def test_a_pack_may_be_json_with_numbers() -> None:
     document = {"pack": "x", "predicates": {"p": {"datatype": "decimal", "minimum": 0.5, "maximum": 7}}}
 
