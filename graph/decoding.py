@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from graph.journal_rows import read_verbatim
+from graph.journal_rows import read_record, read_verbatim
 from ontology.claims import Claim, Entity, Episode, Lifecycle, Source, Told, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
-from ontology.episodes import Destroyed, Kept, Quote, RecordedEpisode, Verbatim
+from ontology.episodes import Destroyed, EpisodeRecord, Kept, Quote, RecordedEpisode, Verbatim
 from ontology.errors import NotFound
 from ontology.events import Event, Kind, Payload, SlotHead
 from ontology.facts import Fact, FactVersion, Slot, Support, Version
@@ -96,6 +96,17 @@ def recorded_with(
         verbatim=left if isinstance(left, Verbatim) else None,
         destroyed=left if isinstance(left, Destroyed) else None,
     )
+
+
+def record(ledger: Ledger, tenant: Tenant, row: Row) -> EpisodeRecord | None:
+    """Of (position and ordinal of the episode, position, digest, restated digest, salt, body)."""
+    return read_record(payload(episode_id(Place(ledger, row[0], row[1])), row[3:7]), tenant)
+
+
+def newest_record(id: EpisodeId, scope: Scope, rows: Iterable[Row]) -> EpisodeRecord | None:
+    """Of those in the payloads about an episode, in order, each (position, digest, restated digest, salt, body)."""
+    found = (read_record(payload(id, row[1:5]), scope.tenant) for row in rows)
+    return next((each for each in reversed(list(found)) if each is not None and each.scope == scope), None)
 
 
 def operation(row: Row) -> Operation:

@@ -91,6 +91,7 @@ def decode(event: Event, payloads: Iterable[Payload], *, tenant: Tenant | None =
         shown=found[Section.SHOWN],
         support=found[Section.SUPPORT],
         slots=found[Section.SLOTS],
+        records=found[Section.RECORDS],
     )
 
 
@@ -201,6 +202,8 @@ def _sections(
     if changes.quotes:
         said_of = {claim.id: claim.slot.subject for claim in changes.claims}
         yield Section.QUOTES, changes.quotes, [said_of[each.claim] for each in changes.quotes]
+    if changes.records:
+        yield Section.RECORDS, changes.records, [each.episode for each in changes.records]
     if changes.transitions:
         yield Section.TRANSITIONS, changes.transitions, _of_transitions(changes, owners)
     for section, rows in (

@@ -14,10 +14,10 @@ from typing import Any, Final
 import orjson
 
 from graph.journal_sections import Section
-from graph.journal_words import quote_row, read_quote, read_words, words_row
+from graph.journal_words import quote_row, read_quote, read_record_row, read_words, record_row, words_row
 from ontology.claims import Claim, Entity, Episode, Lifecycle, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
-from ontology.episodes import Destroyed, Verbatim
+from ontology.episodes import Destroyed, EpisodeRecord, Verbatim
 from ontology.events import Erasure, Operation, Payload, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import EpisodeId, Owner
@@ -101,6 +101,9 @@ class Encoder:
 
     def verbatim(self, verbatim: Verbatim | Destroyed) -> Written:
         return words_row(verbatim)
+
+    def record(self, record: EpisodeRecord) -> Written:
+        return record_row(record)
 
     def claim(self, claim: Claim) -> Written:
         entry, stated, source = claim.entry, claim.stated, claim.source
@@ -246,6 +249,9 @@ class Decoder:
     def verbatim(self, row: Row) -> Verbatim | Destroyed:
         return read_words(row, self._subject, self._tenant)
 
+    def record(self, row: Row) -> EpisodeRecord:
+        return read_record_row(row, self._subject, self._tenant)
+
     def claim(self, row: Row) -> Claim:
         (
             identifier, slot, value, position, ordinal, observed_at, asserts, functional, start, start_lo, start_hi,
@@ -376,6 +382,12 @@ def read_verbatim(payload: Payload, tenant: Tenant) -> Verbatim | Destroyed | No
     return read_words(rows[0], EpisodeId(payload.subject or ""), tenant) if rows else None
 
 
+def read_record(payload: Payload, tenant: Tenant) -> EpisodeRecord | None:
+    """The record in a payload of a recorded episode; `None` where there is none in it, or none any more."""
+    rows = load(payload)[3][Section.RECORDS]
+    return read_record_row(rows[0], EpisodeId(payload.subject or ""), tenant) if rows else None
+
+
 ENCODE: Final[dict[Section, Callable[[Encoder, Any], Written]]] = {
     Section.OPERATIONS: Encoder.operation,
     Section.SCHEMAS: Encoder.schema,
@@ -392,6 +404,7 @@ ENCODE: Final[dict[Section, Callable[[Encoder, Any], Written]]] = {
     Section.SLOTS: Encoder.slot,
     Section.VERBATIMS: Encoder.verbatim,
     Section.QUOTES: lambda _, quote: quote_row(quote),
+    Section.RECORDS: Encoder.record,
 }
 
 DECODE: Final[dict[Section, Callable[[Decoder, Row], Any]]] = {
@@ -410,4 +423,5 @@ DECODE: Final[dict[Section, Callable[[Decoder, Row], Any]]] = {
     Section.SLOTS: Decoder.slot,
     Section.VERBATIMS: Decoder.verbatim,
     Section.QUOTES: lambda _, row: read_quote(row),
+    Section.RECORDS: Decoder.record,
 }

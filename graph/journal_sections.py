@@ -22,6 +22,7 @@ class Section(enum.IntEnum):
     SLOTS = 12
     VERBATIMS = 13
     QUOTES = 14
+    RECORDS = 15
 
 
 SLOT_FIELD: Final = {

@@ -24,7 +24,7 @@ from graph.queue import Queue
 from graph.sessions import SessionStore, SessionTransaction
 from ontology.claims import Entity, Episode, Lifecycle, Source, Told
 from ontology.entries import Entry
-from ontology.episodes import Quote, RecordedEpisode
+from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode
 from ontology.events import Commit, Event, Payload, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support
 from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Ledger, Owner
@@ -239,6 +239,10 @@ class Reader(Protocol):
         """Assertions of the scope that are accepted and expired by `now`, by (expires_at, position, ordinal)."""
         ...
 
+    def episode_record(self, id: EpisodeId) -> EpisodeRecord | None:
+        """What a recorded episode of the scope comes down to; `None` before it was read, and once it was destroyed."""
+        ...
+
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]: ...
 
     def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]: ...
@@ -383,7 +387,8 @@ class MemoryStore(Protocol):
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         """Every row of a tenant's ledger as (kind, plain values), in a total order that all stores share: what
-        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, transition, version, support, quote."""
+        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, transition, version, support, quote, record.
+        """
         ...
 
     def check(self, now: Instant) -> list[Finding]:

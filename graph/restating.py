@@ -47,8 +47,14 @@ def without(
 
 
 def destroyed(payload: Payload, at: Instant, reason: str, *, salt: bytes) -> Payload:
-    """What is left of the payload of a recorded episode without its words: whose it was, when they went, and why."""
+    """What is left of a payload about a recorded episode without its words: whose it was, when they went, and why.
+
+    What was made of the words in other words goes with them.
+    """
     body = load(payload)
+    body[3][Section.RECORDS] = []
+    if body[4] is not None:
+        body[4][Section.RECORDS] = None
     body[3][Section.VERBATIMS] = [[*row[:2], at, reason] for row in body[3][Section.VERBATIMS]]
     return seal(payload.subject, salt, dump(body))
 

@@ -7,7 +7,7 @@ the journal of their own, so that they can be destroyed alone.
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -119,6 +119,33 @@ class Quote:
     end: int
     """Characters `start` up to `end` of it."""
     text: str
+
+
+class Cited(NamedTuple):
+    """Where in the words of an episode something stands: characters `start` up to `end` of a turn."""
+
+    turn: int | None
+    """`None` in a single text."""
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeRecord:
+    """What a recorded episode comes down to, made when it was read. It goes where the words go, and replaces none."""
+
+    episode: EpisodeId
+    scope: Scope
+    made_by: str
+    """The program, or the model, with its version."""
+    summary: str | None
+    """In words of its own; `None` where the sentences are the summary."""
+    sentences: tuple[Cited, ...]
+    """The sentences that say most, in their order."""
+    attempted: tuple[Cited, ...]
+    happened: tuple[Cited, ...]
+    decisions: tuple[Cited, ...]
+    outcome: tuple[Cited, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

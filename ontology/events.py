@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ontology.claims import Claim, Entity, Episode, Transition, Trust
-from ontology.episodes import Destroyed, Quote, Verbatim
+from ontology.episodes import Destroyed, EpisodeRecord, Quote, Verbatim
 from ontology.errors import JSON
 from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import ClaimId, EntityId, Owner
@@ -126,6 +126,8 @@ class ChangeSet:
     shown: tuple[Shown, ...] = ()
     support: tuple[Support, ...] = ()
     slots: tuple[SlotHead, ...] = ()
+    records: tuple[EpisodeRecord, ...] = ()
+    """Of episodes that earlier commits recorded. A store keeps no more of them than their payloads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import TypeVar
 from graph.access import AccessStore, no_key, prefix_taken
 from graph.decoding import recorded_with
 from graph.journal import NO_DIGEST
-from graph.journal_rows import read_verbatim
+from graph.journal_rows import read_record, read_verbatim
 from graph.ledger import KINDS, LedgerItem, ledger_order, ledger_row
 from graph.ports import (
     Answered,
@@ -35,11 +35,24 @@ from graph.sessions import SessionStore
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Lifecycle, Source, Told, Transition
 from ontology.entries import Entry
-from ontology.episodes import Destroyed, Quote, RecordedEpisode, Verbatim
+from ontology.episodes import Destroyed, EpisodeRecord, Quote, RecordedEpisode, Verbatim
 from ontology.errors import Busy, NotFound, shown
 from ontology.events import Commit, Erasure, Event, Payload, Shown, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support, edges
-from ontology.ids import CLAIM, ENTITY, EPISODE, FACT, ClaimId, EntityId, EpisodeId, FactId, Ledger, Owner, locate
+from ontology.ids import (
+    CLAIM,
+    ENTITY,
+    EPISODE,
+    FACT,
+    ClaimId,
+    EntityId,
+    EpisodeId,
+    FactId,
+    Ledger,
+    Owner,
+    is_recorded,
+    locate,
+)
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval, coalesce
 from ontology.line import Extent
@@ -111,6 +124,15 @@ class Tables:
             owners=self.owners.copy(),
             of_sessions=self.of_sessions.copy(),
         )
+
+    def records(self) -> list[EpisodeRecord]:
+        """Of recorded episodes, those that were not destroyed."""
+        found = []
+        for _, payload in sorted(self.payloads, key=lambda row: row[0]):
+            if payload.subject is not None and is_recorded(payload.subject):
+                tenant = next(v.kept.scope.tenant for v in self.verbatims if v.kept.episode == payload.subject)
+                found.append(read_record(payload, tenant))
+        return [record for record in found if record is not None]
 
     # ---- one commit
 
@@ -387,7 +409,7 @@ class NaiveReader:
             if (verbatim.kept.episode, verbatim.kept.scope) == (id, self._scope):
                 episode = next(each for each in tables.episodes if each.id == id)
                 event = tables.events[locate(id, EPISODE).position - 1]
-                payload = next((payload for _, payload in tables.payloads if payload.subject == id), None)
+                payload = next((p for at, p in tables.payloads if (at, p.subject) == (event.position, id)), None)
                 left = None if payload is None else read_verbatim(payload, self._scope.tenant)
                 return recorded_with(episode, self._scope, event.recorded_at, event.principal, left)
         raise NotFound(f"no recorded episode {shown(id)} here")
@@ -395,6 +417,10 @@ class NaiveReader:
     def overdue(self, now: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
         due = [claim for claim in self._assertions({Lifecycle.ACCEPTED}) if claim.expires_at <= now]
         return [self._told(claim) for claim in _page(due, _end_order, limit, after)]
+
+    def episode_record(self, id: EpisodeId) -> EpisodeRecord | None:
+        mine = [record for record in self._tables.records() if (record.episode, record.scope) == (id, self._scope)]
+        return mine[-1] if mine else None
 
     # ---- slots, events, idempotency keys
 
@@ -698,7 +724,7 @@ class NaiveStore:
         tables = self._tables.get(tenant) or Tables()
         kinds: tuple[Sequence[LedgerItem], ...] = (
             tables.schemas, tables.entities, tables.episodes, [verbatim.kept for verbatim in tables.verbatims],
-            tables.claims, tables.transitions, tables.versions, tables.support, tables.quotes,
+            tables.claims, tables.transitions, tables.versions, tables.support, tables.quotes, tables.records(),
         )  # fmt: skip
         for kind, items in zip(KINDS, kinds, strict=True):
             yield from ((kind, ledger_row(kind, item)) for item in sorted(items, key=ledger_order))

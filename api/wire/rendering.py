@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from api.sensitive import note
 from graph.ports import Reader
 from ontology.claims import Claim, Entity, Told, Transition
 from ontology.entries import End, Start
@@ -64,6 +65,7 @@ def version(given: FactVersion, names: Names, known_at: Instant) -> Wire:
     What closed it after `known_at` had not come yet, so that an answer stays the same for ever.
     """
     slot = given.slot
+    note(slot.subject, slot.predicate)
     return {
         "id": given.id,
         "subject": entity(slot.subject, names),
@@ -84,6 +86,7 @@ def facts(given: Sequence[Fact], names: Names, versions: Versions, known_at: Ins
 def claim(told: Told, names: Names, served_at: Instant) -> Wire:
     """What one source said, as it said it, whether it still counts, and whether it had expired by `served_at`."""
     said: Claim = told.claim
+    note(said.slot.subject, said.slot.predicate)
     ending = told.ending
     last = told.held or ending
     return {

@@ -182,7 +182,7 @@ class Applying:
         if rows:
             found = self._run("restate_payload", {"tenant": self._tenant, "rows": rows})[0][0]
             _check("restated payloads", found, len(rows))
-        subjects = (each.payload.subject or "" for each in restated)
+        subjects = {each.payload.subject or "" for each in restated}
         episodes = [self._rows.place(subject, EPISODE) for subject in subjects if is_recorded(subject)]
         if episodes:
             _check("episodes", self._run("destroy_words", {"places": episodes})[0][0], len(episodes))

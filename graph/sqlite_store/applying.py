@@ -133,7 +133,7 @@ class Applying:
             columns = _OF_NOBODY if payload.subject is None else self._keys.owner(payload.subject)
             rows.append((self._keys.tenant, each.position, *columns, payload.digest, payload.salt, payload.body))
         self._change("restate_payload", rows)
-        episodes = [each.payload.subject or "" for each in restated if is_recorded(each.payload.subject or "")]
+        episodes = {each.payload.subject or "" for each in restated if is_recorded(each.payload.subject or "")}
         self._change("destroy_words", [(self._keys.tenant, *self._keys.located(id, EPISODE)) for id in episodes])
 
     # ---- rows
