@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from consolidation.extraction.base import ByKey, ByName, Hold, Me, Mention
+from consolidation.forgetting.graves import FORGOTTEN, Graves
 from consolidation.policy import Held
 from graph.ports import Order, Page, Reader
 from graph.state import resolve_for
@@ -21,6 +22,7 @@ from ontology.tombstones import normalised
 AMBIGUOUS_NAME: Final = "ambiguous-name"
 NAMESAKES: Final = 2
 """So many entities of one name are too many to know who is meant."""
+FACTS_MAX: Final = 50
 _EVER: Final = Interval(OPEN_START, OPEN_END)
 
 
@@ -31,6 +33,7 @@ class Names:
         self._reader = reader
         self._as_of = resolve_for(reader, now, None, None)
         self._episode = episode
+        self._graves = Graves(reader)
         self._known: dict[str, dict[str, str]] = {}
         self._new: list[tuple[str, str]] = []
         self._made: set[str] = set()
@@ -44,6 +47,10 @@ class Names:
                 if name not in self._known:
                     self._known[name] = self._find(name)
                 found = self._known[name]
+                if FORGOTTEN in found:
+                    reason = f"the name was forgotten ({found[FORGOTTEN]}), and may be that of somebody else"
+                    doubts.append(Held(state=Lifecycle.QUARANTINED, rule=FORGOTTEN, reason=reason))
+                    return self._stand_in(place)
                 if not found:
                     reason = f"several are called {shown(name)}, and nobody told which one is meant"
                     doubts.append(Held(state=Lifecycle.QUARANTINED, rule=AMBIGUOUS_NAME, reason=reason))
@@ -64,18 +71,18 @@ class Names:
         self._known = {name: named for name, named in self._known.items() if named.get("key") not in keys}
 
     def facts(self, subject: dict[str, str], predicate: str) -> list[FactId]:
-        """What is believed of a subject under a predicate; no more than two."""
+        """What is believed now of a subject under a predicate, at most 50 facts."""
         id = EntityId(subject.get("id", ""))
         if not id:
             known = self._reader.entities_by_key([subject["key"]]).get(subject["key"])
             if known is None:
                 return []
             id = known.id
-        found = self._reader.state([(id, predicate)], self._as_of, certain=False, page=Page(2))
+        found = self._reader.state([(id, predicate)], self._as_of, certain=False, page=Page(FACTS_MAX))
         return [fact.version.id for fact in found]
 
     def _find(self, name: str) -> dict[str, str]:
-        """A key or an id; empty where several have the name."""
+        """A key or an id; empty where several have the name, and a tombstone where nobody has who once had it."""
         folded = normalised(name)
         for text in dict.fromkeys((name, " ".join(name.split()))):
             named = self._reader.list_entities(self._as_of, type=None, name=text, limit=NAMESAKES, after=None)
@@ -88,6 +95,9 @@ class Names:
         for key in keys:
             if key in known and (key != folded or not self._is_unseen(known[key].id)):
                 return {"id": known[key].id}
+        stone = self._graves.holding(name)
+        if stone is not None:
+            return {FORGOTTEN: stone.id}
         if folded not in self._made:
             self._made.add(folded)
             self._new.append((folded, " ".join(name.split())))

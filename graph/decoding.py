@@ -9,9 +9,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from graph.journal_rows import read_record, read_verbatim
+from graph.tombstones import read_lift, read_tombstone
 from ontology.claims import Claim, Entity, Episode, Lifecycle, Source, Told, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
-from ontology.episodes import Destroyed, EpisodeRecord, Kept, Quote, RecordedEpisode, Verbatim
+from ontology.episodes import EpisodeRecord, Kept, Quote, RecordedEpisode, Verbatim, WordsGone
 from ontology.errors import NotFound
 from ontology.events import Event, Kind, Payload, SlotHead
 from ontology.facts import Fact, FactVersion, Slot, Support, Version
@@ -35,6 +36,7 @@ from ontology.instants import OPEN_END, OPEN_START, Instant, Semantics
 from ontology.line import Extent
 from ontology.operations import Backlog, Operation, State
 from ontology.scope import Namespace, Purpose, Scope, Tenant
+from ontology.tombstones import Tombstone
 from ontology.values import Value, ValueKey, ValueType
 
 Row = Sequence[Any]
@@ -85,7 +87,7 @@ def recorded_episode(scope: Scope, row: Row) -> RecordedEpisode:
 
 
 def recorded_with(
-    episode: Episode, scope: Scope, recorded_at: Instant, principal: str, left: Verbatim | Destroyed | None
+    episode: Episode, scope: Scope, recorded_at: Instant, principal: str, left: Verbatim | WordsGone | None
 ) -> RecordedEpisode:
     """A recorded episode with its words, or with what is left of them."""
     return RecordedEpisode(
@@ -94,8 +96,15 @@ def recorded_with(
         recorded_at=recorded_at,
         principal=principal,
         verbatim=left if isinstance(left, Verbatim) else None,
-        destroyed=left if isinstance(left, Destroyed) else None,
+        destroyed=left if isinstance(left, WordsGone) else None,
     )
+
+
+def tombstone(ledger: Ledger, tenant: Tenant, row: Row) -> Tombstone:
+    """Of (document, actor, position, recorded_at), and the actor, the position and the time of its lift."""
+    document, actor, position, recorded_at, *lift = row
+    lifted = None if lift[0] is None else read_lift(ledger, position, lift)
+    return read_tombstone(json.loads(document), tenant, (actor, position, recorded_at), lifted)
 
 
 def record(ledger: Ledger, tenant: Tenant, row: Row) -> EpisodeRecord | None:

@@ -6,7 +6,6 @@ from ontology.claims import Trust
 from ontology.episodes import (
     UNSIGNED,
     Cited,
-    Destroyed,
     EpisodeRecord,
     Kept,
     Quote,
@@ -16,16 +15,17 @@ from ontology.episodes import (
     Turn,
     Verbatim,
     Vouched,
+    WordsGone,
 )
 from ontology.ids import EpisodeId
 from ontology.scope import Scope, Tenant
 
 
-def words_row(verbatim: Verbatim | Destroyed) -> tuple[object, ...]:
+def words_row(verbatim: Verbatim | WordsGone) -> tuple[object, ...]:
     """The row of a verbatim, or of what is left of it; its episode is the one that the payload is about."""
     scope = verbatim.kept.scope
     kept = (scope.tenant, scope.namespace, scope.purpose), verbatim.kept.content.hex()
-    if isinstance(verbatim, Destroyed):
+    if isinstance(verbatim, WordsGone):
         return (*kept, verbatim.at, verbatim.reason)
     me, body = verbatim.me, verbatim.body
     return (
@@ -40,13 +40,13 @@ def words_row(verbatim: Verbatim | Destroyed) -> tuple[object, ...]:
     )
 
 
-def read_words(row: list[Any], episode: EpisodeId, tenant: Tenant | None) -> Verbatim | Destroyed:
+def read_words(row: list[Any], episode: EpisodeId, tenant: Tenant | None) -> Verbatim | WordsGone:
     """What a row says of a verbatim; `tenant` stands in for the one in which it was written."""
     (written, namespace, purpose), content, *words = row
     scope = Scope(tenant=written if tenant is None else tenant, namespace=namespace, purpose=purpose)
     kept = Kept(episode=episode, scope=scope, content=bytes.fromhex(content))
     if len(words) == 2:
-        return Destroyed(kept=kept, at=words[0], reason=words[1])
+        return WordsGone(kept=kept, at=words[0], reason=words[1])
     body, media_type, session, source_uri, me, said, *vouched = words
     if not isinstance(body, str):
         body = tuple(Turn(speaker=speaker, text=text, at=_read_at(at)) for speaker, text, at in body)

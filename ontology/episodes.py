@@ -16,6 +16,9 @@ from ontology.ids import ClaimId, EpisodeId
 from ontology.instants import Instant
 from ontology.scope import Scope
 
+EMPTIED: Final = ""
+"""The body of a verbatim whose words were destroyed, though its episode stays; nobody records an empty one."""
+
 _DOMAIN: Final = "vigencia-episode-1"
 
 
@@ -99,7 +102,7 @@ class Verbatim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Destroyed:
+class WordsGone:
     """What is left of a verbatim whose words were destroyed."""
 
     kept: Kept
@@ -158,7 +161,7 @@ class RecordedEpisode:
     principal: str
     verbatim: Verbatim | None
     """`None` once the words were destroyed."""
-    destroyed: Destroyed | None
+    destroyed: WordsGone | None
     """When and why they were, where that is known."""
 
 
@@ -177,3 +180,19 @@ def content_of(
     if vouched != UNSIGNED:
         framed += [vouched.trust.word, vouched.signed, vouched.key]
     return hashlib.sha256(orjson.dumps(framed)).digest()
+
+
+def has_words(verbatim: Verbatim | WordsGone) -> bool:
+    """Whether the words of an episode are there."""
+    return isinstance(verbatim, Verbatim) and verbatim.body != EMPTIED
+
+
+def emptied(verbatim: Verbatim | WordsGone) -> Verbatim:
+    """The verbatim of an episode that stays, with nothing in it: not even what it would be known by again."""
+    kept = verbatim.kept
+    content = hashlib.sha256(orjson.dumps([_DOMAIN, "emptied", kept.episode])).digest()
+    media_type = verbatim.media_type if isinstance(verbatim, Verbatim) else "text/plain"
+    return Verbatim(
+        kept=Kept(episode=kept.episode, scope=kept.scope, content=content), body=EMPTIED,
+        media_type=media_type, session=None, source_uri=None, me=None, said_at=None, vouched=UNSIGNED,
+    )  # fmt: skip

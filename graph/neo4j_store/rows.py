@@ -5,7 +5,7 @@ from typing import Final
 from graph import decoding
 from graph.neo4j_store import keys
 from ontology.claims import ENDED, Claim, Entity, Episode, Lifecycle, Transition
-from ontology.episodes import Destroyed, Quote, Verbatim
+from ontology.episodes import Quote, Verbatim, WordsGone, has_words
 from ontology.errors import Fault
 from ontology.events import Event, Payload, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support
@@ -37,7 +37,7 @@ class Rows:
     def episode(self, episode: Episode, position: int) -> Row:
         return [self._tenant, episode.id, episode.source, episode.root, episode.observed_at, position]
 
-    def kept(self, verbatim: Verbatim | Destroyed) -> Row:
+    def kept(self, verbatim: Verbatim | WordsGone) -> Row:
         kept = verbatim.kept
         scope = kept.scope
         if scope.tenant != self._tenant:
@@ -45,7 +45,7 @@ class Rows:
         return [
             self.place(kept.episode, EPISODE), scope.tenant, scope.namespace, scope.purpose, keys.scope_key(scope),
             keys.content_key(scope, kept.content), kept.content, *self._located(kept.episode, EPISODE),
-            None if isinstance(verbatim, Destroyed) else scope.tenant,
+            scope.tenant if has_words(verbatim) else None,
         ]  # fmt: skip
 
     def slot(self, head: SlotHead, position: int) -> Row:

@@ -4,24 +4,23 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
+from graph.journal_rows import lost_words
 from graph.sqlite_store.connection import Connection, Row
+from graph.sqlite_store.forgetting import WIPE, Forgetting
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Transition
-from ontology.episodes import Destroyed, Quote, Verbatim
+from ontology.episodes import Quote, Verbatim, WordsGone, has_words
 from ontology.errors import Fault
 from ontology.events import Commit, Erasure, Event, Payload, Restated, Shown, SlotHead
 from ontology.facts import FactVersion, Support
-from ontology.ids import CLAIM, EPISODE, is_recorded
+from ontology.ids import CLAIM, EPISODE
 from ontology.instants import OPEN_END
 from ontology.schema import Schema
 from ontology.schema_document import schema_document
 
 Item = TypeVar("Item")
 
-_ERASE: Final = (
-    "erase_transitions", "erase_quotes", "erase_claims", "erase_versions", "erase_extents", "erase_support",
-)  # fmt: skip
 _OF_NOBODY: Final[tuple[None, None]] = (None, None)
 """The columns of an id where there is none: of a payload that concerns no subject, of a claim without successor."""
 
@@ -32,6 +31,7 @@ class Applying:
     def __init__(self, connection: Connection, keys: Keys) -> None:
         self._connection = connection
         self._keys = keys
+        self._forgetting = Forgetting(connection, keys)
 
     def apply(self, commit: Commit) -> None:
         """Write all of it. Raises `Fault` where it does not fit what is stored."""
@@ -39,6 +39,7 @@ class Applying:
         if changes.schema is not None:
             self._put_schema(changes.position, changes.schema)
         self._erase(changes.erasures)
+        self._forgetting.forget(changes.tombstones, changes.removals)
         put("put_entity", self._entity_row, changes.entities)
         put("put_episode", self._episode_row, changes.episodes)
         put("put_kept", self._kept_row, changes.verbatims)
@@ -55,8 +56,11 @@ class Applying:
         put("put_support", self._support_row, changes.support)
         self._put_event(commit.event, commit.payloads)
         self._restate(commit.restated)
+        if changes.tombstones:
+            self._forgetting.destroy(commit.destroyed)
+        self._forgetting.put(changes.tombstones, changes.lifts, changes.secret)
         version = None if changes.schema is None else changes.schema.version
-        erased = 1 if changes.erasures else 0
+        erased = 1 if changes.erases else 0
         self._change("advance_tenant", [(tenant, changes.position, now, commit.event.digest, erased, version)])
 
     # ---- parts of a commit
@@ -67,7 +71,7 @@ class Applying:
             about = (self._keys.scope(erasure.scope), *self._keys.place(erasure.subject), low, high)
             slots = self._connection.all("slots_to_erase", about)
             rows = [(slot, erasure.value_key) for (slot,) in slots]
-            for query in _ERASE:
+            for query in WIPE:
                 self._connection.many(query, rows)
             if erasure.value_key is None:
                 self._connection.many("erase_slot", slots)
@@ -127,13 +131,18 @@ class Applying:
         self._connection.many("put_payload", rows)
 
     def _restate(self, restated: Sequence[Restated]) -> None:
-        rows = []
+        rows: list[Row] = []
+        of_nobody: list[Row] = []
         for each in restated:
             payload = each.payload
-            columns = _OF_NOBODY if payload.subject is None else self._keys.owner(payload.subject)
-            rows.append((self._keys.tenant, each.position, *columns, payload.digest, payload.salt, payload.body))
+            left = (payload.digest, payload.salt, payload.body)
+            if payload.subject is None:
+                of_nobody.append((self._keys.tenant, each.position, *left))
+            else:
+                rows.append((self._keys.tenant, each.position, *self._keys.owner(payload.subject), *left))
         self._change("restate_payload", rows)
-        episodes = {each.payload.subject or "" for each in restated if is_recorded(each.payload.subject or "")}
+        self._change("restate_nobody", of_nobody)
+        episodes = {each.payload.subject or "" for each in restated if lost_words(each)}
         self._change("destroy_words", [(self._keys.tenant, *self._keys.located(id, EPISODE)) for id in episodes])
 
     # ---- rows
@@ -145,10 +154,10 @@ class Applying:
         source, root = self._keys.name(episode.source), self._keys.name(episode.root)
         return (self._keys.tenant, episode.id, source, root, episode.observed_at)
 
-    def _kept_row(self, verbatim: Verbatim | Destroyed) -> Row:
+    def _kept_row(self, verbatim: Verbatim | WordsGone) -> Row:
         kept = verbatim.kept
         place = self._keys.located(kept.episode, EPISODE)
-        return (self._keys.tenant, *place, self._keys.scope(kept.scope), kept.content, isinstance(verbatim, Destroyed))
+        return (self._keys.tenant, *place, self._keys.scope(kept.scope), kept.content, not has_words(verbatim))
 
     def _claim_row(self, claim: Claim) -> Row:
         entry, value, stated = claim.entry, claim.value, claim.stated
