@@ -57,7 +57,7 @@ from ontology.ids import (
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval, coalesce
 from ontology.line import Extent
-from ontology.operations import Job
+from ontology.operations import Job, operation_of
 from ontology.schema import Schema
 from ontology.scope import DEFAULT_NAMESPACE, DEFAULT_PURPOSE, Scope, Tenant
 from ontology.tombstones import Mark, Tombstone
@@ -699,6 +699,8 @@ class NaiveTransaction(NaiveReader, NaiveSessionTransaction):
 
     def end_reading(self, episodes: Sequence[EpisodeId], reason: str, now: Instant) -> None:
         naive_queue.end_reading(self._tables.operations, episodes, reason, now)
+        for episode in episodes:
+            self.of_sessions.let_go(operation_of(episode), now)
 
     def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
         found = [(position, payload) for position, payload in self._tables.payloads if payload.subject == subject]

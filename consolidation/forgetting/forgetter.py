@@ -3,7 +3,7 @@
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import orjson
@@ -159,6 +159,9 @@ class Forgetter:
         commit = commit_of(tx, plan, deed, self._commits.salt)
         tx.blank_answers([*_answers_that_mention(tx, plan)])
         tx.end_reading([*plan.episodes, *plan.emptied], REASON, self._clock.now())
+        for id, notes in plan.notes.items():
+            notes.tx.put_session(replace(notes.tx.session(id), me=notes.session.me, source=notes.session.source))
+            notes.tx.erase_some_notes(id, notes.numbers, self._clock.now())
         tx.apply(commit, ledger=deed.ledger)
         return commit.changes.tombstones[0]
 

@@ -9,12 +9,14 @@ from graph.forgetting import KeptAnswer
 from graph.sqlite_store.claims import ClaimReads
 from graph.sqlite_store.connection import Connection
 from graph.sqlite_store.keys import Keys
+from graph.sqlite_store.sessions import let_go
 from graph.tombstones import tombstone_row
 from ontology.claims import Source, Told
 from ontology.episodes import Kept, RecordedEpisode
 from ontology.events import Destroyed, Removal
 from ontology.ids import CLAIM, EPISODE, FACT, EpisodeId, Owner, is_recorded, kind_of, locate
 from ontology.instants import Instant
+from ontology.operations import operation_of
 from ontology.tombstones import Lift, Mark, Tombstone
 from ontology.values import ValueKey
 
@@ -84,6 +86,7 @@ class SqliteForgettingTransaction(ForgettingReads):
                 self._connection.many("end_reading", [(*key, reason, now)])
                 self._connection.many("next_of_lane", [key])
                 self._connection.many("leave_lane", [(*key, f"episode|{id}")])
+                let_go(self._connection, self._scope.tenant, operation_of(id), now)
 
 
 class Forgetting:

@@ -32,7 +32,6 @@ PRODUCTS: Final = {
     "window_of_value": "each side is one row, an aggregate",
     "voice_of_root": "each side is one row, an aggregate",
     "backlog": "each side is one row, an aggregate",
-    "recorded_episode": "each side is one row, by a unique key or an aggregate",
     "apply": "each side is one node, by a unique key",
     "put_successor": "each side is one node, by a unique key",
 }
