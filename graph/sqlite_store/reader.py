@@ -79,13 +79,13 @@ class SqliteReader(FactReads, ForgettingReads, EpisodeReads):
         text, predicates = (type, ("type", "type")) if name is None else (name, ("name", "alias"))
         parameters = (
             self._tenant_pk, self._scope_pk, _text_key(text or ""), *predicates,
-            as_of.valid_at, as_of.known_at, *after, _BATCH,
+            as_of.valid_at, as_of.known_at, *after, _BATCH, self._judged(as_of.known_at),
         )  # fmt: skip
         return self._connection.all("subjects_holding", parameters)
 
     def _fits(self, row: Row, as_of: AsOf, type: str | None, name: str | None) -> bool:
         """Whether a candidate shows in this scope and has the type that `_candidates` did not look at."""
-        instants = (as_of.valid_at, as_of.known_at)
+        instants = (as_of.valid_at, as_of.known_at, self._judged(as_of.known_at))
         subject = (self._scope_pk, row[0], row[1])
         if name is not None:
             if type is None:
