@@ -22,6 +22,7 @@ from api.routes import (
     episodes,
     events,
     facts,
+    forgetting,
     health,
     history,
     namespaces,
@@ -52,6 +53,7 @@ GROUPS: Final = (
     entities.routes,
     ontology.routes,
     events.routes,
+    forgetting.routes,
     namespaces.routes,
     health.routes,
 )

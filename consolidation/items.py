@@ -13,6 +13,8 @@ class Read:
 
     doubt: Held | None
     """Why whoever read it would have it wait."""
+    session: str | None
+    """The session in which an agent said it, where what was served in it counts; `None` for a person's words."""
 
 
 class Absent:

@@ -35,6 +35,8 @@ from consolidation.naming import Names
 from consolidation.policy import OWNER, Authority
 from consolidation.proposals import Proposals, Step, Unwritable
 from consolidation.reading_receipt import ReadingReceipt
+from consolidation.records import Records
+from consolidation.summary import summarise
 from consolidation.write import Writer
 from graph.ports import Clock, MemoryStore, Reader
 from ontology.claims import Trust
@@ -74,14 +76,17 @@ class Pipeline:
     """Reads the episodes of one store. Safe to use from many threads."""
 
     def __init__(
-        self, *, store: MemoryStore, writer: Writer, clock: Clock, reads: Reads, model_trust: Trust = Trust.INFERRED
-    ) -> None:
-        """`model_trust` is the most that what a model concludes is trusted before anybody looks at it."""
+        self, *, store: MemoryStore, writer: Writer, clock: Clock, reads: Reads, model_trust: Trust = Trust.INFERRED,
+        records: Records | None = None,
+    ) -> None:  # fmt: skip
+        """`model_trust` is the most that what a model concludes is trusted before anybody looks at it; without
+        `records` no record of an episode is kept."""
         self._store = store
         self._writer = writer
         self._clock = clock
         self._reads = reads
         self._model_trust = model_trust
+        self._records = records
 
     def run(self, operation: Queued) -> bytes:
         """Read an episode and write what it says; gives the receipts as JSON.
@@ -106,6 +111,9 @@ class Pipeline:
         proposals = Proposals(episode, words.vouched, text, self._model_trust)
         for number, chunk in enumerate(_chunks(found.candidates)):
             self._write(operation, authority, proposals, chunk, number, receipt)
+        if self._records is not None:
+            record = summarise(operation.episode, operation.scope, text, found.candidates, schema)
+            self._records.keep(operation.principal, record)
         return orjson.dumps(receipt.document(self._reads.version(schema), trust.word, found.notes))
 
     def _known(self, operation: Queued, text: EpisodeText, schema: Schema) -> Sequence[Known]:
@@ -137,6 +145,8 @@ class Pipeline:
             else:
                 receipt.add(written.receipt, steps)
                 return
+        if before is not None and not before.receipt:
+            raise Unreadable("what was read of it was forgotten since")
         if before is not None:
             receipt.add(restored(before.receipt), None)
 

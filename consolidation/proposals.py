@@ -50,7 +50,7 @@ class Step:
         if self.instead is None:
             raise AssertionError("only a correction waits instead")
         doubt = _waits(CORRECTION, f"it was refused as a correction: {refused}"[:_REASON_CHARS])
-        item = replace(self.instead, said=replace(self.instead.said, read=Read(doubt=doubt)))
+        item = replace(self.instead, said=replace(self.instead.said, read=_doubting(self.instead.said, doubt)))
         return Step(item=item, candidate=self.candidate, instead=None)
 
 
@@ -138,8 +138,12 @@ class Proposals:
             quote=Quoted(turn=span.turn, start=span.start, end=span.end, text=span.quote),
             trust=trust.word,
             recalled=self._echoes.of(span.turn),
-            read=Read(doubt=None),
+            read=Read(doubt=None, session=self._session(span.turn)),
         )
+
+    def _session(self, turn: int | None) -> str | None:
+        """The session whose served lines are no news: not where a person says "I"."""
+        return None if self._echoes.is_me(turn) else self._text.session
 
 
 def _items(
@@ -148,7 +152,7 @@ def _items(
 ) -> tuple[Item, Assert | None]:  # fmt: skip
     """The item of a candidate, and what waits where that is a correction which cannot be done at once."""
     predicate = candidate.predicate
-    doubted = replace(said, read=Read(doubt=_together(doubts)))
+    doubted = replace(said, read=_doubting(said, _together(doubts)))
     if candidate.operation is Operation.RETRACT:
         return Retract(subject=subject, predicate=predicate, value=value, said=doubted), None
     asserted = Assert(subject=subject, predicate=predicate, value=value, said=doubted)
@@ -175,13 +179,20 @@ class _Echoes:
             self._own[turn], self._before[turn] = recalled(passage), seen
             seen = list(dict.fromkeys([*seen, *self._own[turn]]))[-MARKERS_MAX:] if self._own[turn] else seen
 
+    def is_me(self, turn: int | None) -> bool:
+        """Whether the person who is named as the one that says "I" speaks here."""
+        return self._text.me is not None and self._text.speaker(turn) == self._text.me
+
     def of(self, turn: int | None) -> str | None:
         """Those of the passage, and for an agent those of the turns before it: a person who says "I" says it anew."""
-        me = self._text.me
         markers = list(self._own.get(turn, ()))
-        if turn is not None and (me is None or self._text.speaker(turn) != me):
+        if not self.is_me(turn):
             markers += self._before.get(turn, ())
         return " ".join(map(marker, dict.fromkeys(markers))) or None
+
+
+def _doubting(said: Said, doubt: Held | None) -> Read:
+    return Read(doubt=doubt, session=None if said.read is None else said.read.session)
 
 
 def _waits(rule: str, reason: str) -> Held:

@@ -50,7 +50,7 @@ class Transact:
         self._items = items
         self._lookup = Lookup(tx, context, items)
         self._draft = Draft()
-        self._gate = Gate(tx, context, self._draft)
+        self._gate = Gate(tx, context, self._draft, self._lookup.graves)
         self._spare = len(items) - 1
 
     def run(self) -> Finished:
@@ -93,8 +93,9 @@ class Transact:
         work = self._work(slot)
         self._expect(work, item.expected)
         claim, observed_from = self._claim(index, slot, item.predicate, value, item.telling)
-        if item.telling.recalled:
-            claim = self._gate.as_echo(claim, item.telling.recalled)
+        recalled = (*item.telling.recalled, *self._gate.served(claim, item.telling.read))
+        if recalled:
+            claim = self._gate.as_echo(claim, recalled)
         repeated = self._repeats(claim, work)
         receipt = ItemReceipt(op="assert", result=Result.CREATED, subject=subject, predicate=item.predicate.name)
         if repeated is not None:

@@ -17,10 +17,11 @@ class Outside(Protocol):
     """What holds copies of memory outside the store: backups and their keys, above all.
 
     Told of a tombstone after the store has committed it; a crash in between, or an exception, lets it be told again,
-    so to be told twice must do no harm. What `destroyed` names must be unreadable in every copy when this returns.
+    so to be told twice must do no harm. What `destroyed` names, and the words of the episodes that `restated` names,
+    must be unreadable in every copy when this returns. `secret` is what the marks are made with.
     """
 
-    def forget(self, tenant: Tenant, tombstone: Tombstone) -> None: ...
+    def forget(self, tenant: Tenant, tombstone: Tombstone, secret: bytes) -> None: ...
 
 
 class TombstoneReader(Protocol):
@@ -31,8 +32,7 @@ class TombstoneReader(Protocol):
         ...
 
     def tombstone_of(self, id: str) -> Tombstone | None:
-        """The one that stands for a tombstone's own id, or for that of an entity, a recorded episode, a claim or a
-        fact which is gone."""
+        """The one that stands for the id of an entity, a recorded episode, a claim or a fact which is gone."""
         ...
 
     def marked(self, marks: Sequence[Mark]) -> dict[Mark, Tombstone]:
@@ -67,8 +67,8 @@ class ForgettingTransaction(Protocol):
         """The same for a source."""
         ...
 
-    def all_of_value(self, value: ValueKey) -> list[Told]:
-        """The same for a value, whatever its slot."""
+    def all_of_entity(self, value: ValueKey) -> list[Told]:
+        """The same for those that point at the entity which has this value key."""
         ...
 
     def kept_answers(self) -> Iterator[KeptAnswer]:

@@ -3,7 +3,19 @@
 from typing import Any
 
 from ontology.claims import Trust
-from ontology.episodes import UNSIGNED, Kept, Quote, SaidAt, SaidBy, Signed, Turn, Verbatim, Vouched
+from ontology.episodes import (
+    UNSIGNED,
+    Cited,
+    EpisodeRecord,
+    Kept,
+    Quote,
+    SaidAt,
+    SaidBy,
+    Signed,
+    Turn,
+    Verbatim,
+    Vouched,
+)
 from ontology.ids import EpisodeId
 from ontology.scope import Scope, Tenant
 
@@ -62,6 +74,38 @@ def _read_vouched(row: list[Any]) -> Vouched:
         return UNSIGNED
     trust, signed, key = row
     return Vouched(trust=Trust(trust), signed=Signed(signed), key=key)
+
+
+def record_row(record: EpisodeRecord) -> tuple[object, ...]:
+    """The row of a record; its episode is the one that the payload is about."""
+    scope = record.scope
+    return (
+        (scope.tenant, scope.namespace, scope.purpose),
+        record.made_by,
+        record.summary,
+        *(list(map(list, part)) for part in _parts(record)),
+    )
+
+
+def read_record_row(row: list[Any], episode: EpisodeId, tenant: Tenant | None) -> EpisodeRecord:
+    """The record that a row says; `tenant` stands in for the one in which it was written."""
+    (written, namespace, purpose), made_by, summary, *parts = row
+    sentences, attempted, happened, decisions, outcome = (tuple(Cited(*each) for each in part) for part in parts)
+    return EpisodeRecord(
+        episode=episode,
+        scope=Scope(tenant=written if tenant is None else tenant, namespace=namespace, purpose=purpose),
+        made_by=made_by,
+        summary=summary,
+        sentences=sentences,
+        attempted=attempted,
+        happened=happened,
+        decisions=decisions,
+        outcome=outcome,
+    )
+
+
+def _parts(record: EpisodeRecord) -> tuple[tuple[Cited, ...], ...]:
+    return record.sentences, record.attempted, record.happened, record.decisions, record.outcome
 
 
 def _at(at: SaidAt | None) -> tuple[str, str | None] | None:

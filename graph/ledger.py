@@ -14,21 +14,28 @@ import orjson
 
 from graph import decoding
 from graph.decoding import Row
+from graph.journal_words import record_row
 from graph.ports import MemoryStore
+from graph.tombstones import tombstone_row
 from ontology.claims import Claim, Entity, Episode, Transition
-from ontology.episodes import Kept, Quote
+from ontology.episodes import EpisodeRecord, Kept, Quote
 from ontology.facts import FactVersion, Slot, Support
 from ontology.ids import CLAIM, ENTITY, EPISODE, EntityId, Ledger, Place, claim_id, locate
 from ontology.instants import OPEN_END
 from ontology.schema import Schema
 from ontology.schema_document import schema_document, schema_from_document
 from ontology.scope import Namespace, Purpose, Scope, Tenant
+from ontology.tombstones import Tombstone
 from ontology.values import ValueType
 
-KINDS: Final = ("schema", "entity", "episode", "kept", "claim", "transition", "version", "support", "quote")
+KINDS: Final = (
+    "schema", "entity", "episode", "kept", "claim", "transition", "version", "support", "quote", "record", "tombstone",
+)  # fmt: skip
 """In the order in which a store gives them."""
 
-LedgerItem = Schema | Entity | Episode | Kept | Claim | Transition | FactVersion | Support | Quote
+LedgerItem = (
+    Schema | Entity | Episode | Kept | Claim | Transition | FactVersion | Support | Quote | EpisodeRecord | Tombstone
+)
 
 _SLOT: Final = {"claim": 1, "version": 1, "support": 0}
 """Where a row has its slot: (namespace, purpose, subject, predicate, language)."""
@@ -61,7 +68,7 @@ def read_ledger(
     def slot(row: Row, start: int) -> Slot:
         return decoding.slot(ledger, scope(*row[-2:]), row[start : start + 4])
 
-    read: dict[str, Callable[[Row], LedgerItem]] = {
+    read: dict[str, Callable[[Row], LedgerItem | None]] = {
         "schema": lambda row: schema_from_document(json.loads(row[0])),
         "entity": lambda row: decoding.entity(ledger, Namespace(row[0]), row[1:]),
         "episode": decoding.episode,
@@ -70,11 +77,15 @@ def read_ledger(
         "transition": lambda row: decoding.transition(ledger, claim_id(Place(ledger, row[0], row[1])), row[2:]),
         "version": lambda row: decoding.version(ledger, slot(row, 11), row[:11]),
         "quote": lambda row: decoding.quote(ledger, row),
+        "record": lambda row: decoding.record(ledger, tenant, row),
         "support": lambda row: decoding.support(slot(row, 5), row[0], row[1:5], row[1]),
+        "tombstone": lambda row: decoding.tombstone(ledger, tenant, row),
     }
     for kind in KINDS:
         for row in stored[kind]:
-            yield kind, ledger_row(kind, read[kind](row))
+            item = read[kind](row)
+            if item is not None:  # a payload about an episode may have no record in it
+                yield kind, ledger_row(kind, item)
 
 
 def ledger_order(item: LedgerItem) -> tuple[Any, ...]:
@@ -92,6 +103,8 @@ def ledger_order(item: LedgerItem) -> tuple[Any, ...]:
             return item.entry.position, item.entry.ordinal
         case Quote():
             return _place(item.claim, CLAIM)
+        case EpisodeRecord():
+            return _place(item.episode, EPISODE)
         case Transition():
             return *_place(item.claim, CLAIM), item.position
         case FactVersion():
@@ -100,6 +113,8 @@ def ledger_order(item: LedgerItem) -> tuple[Any, ...]:
             scope, subject = slot.scope, _place(slot.subject, ENTITY)
             rest = (scope.namespace, scope.purpose, *subject, slot.predicate, slot.language, item.value_key)
             return item.recorded_from, *rest
+        case Tombstone():
+            return (item.position,)
         case _:
             assert_never(item)
 
@@ -212,6 +227,13 @@ def _row(item: LedgerItem) -> tuple[int, tuple[object, ...]]:
             return 7, (*_slot_values(slot), bytes(item.value_key), item.recorded_from, *counts)
         case Quote():
             return 8, (item.claim, item.turn, item.start, item.end, item.text)
+        case EpisodeRecord(scope=scope):
+            cited = orjson.dumps(record_row(item)[3:]).decode()
+            return 9, (item.episode, scope.namespace, scope.purpose, item.made_by, item.summary, cited)
+        case Tombstone(lifted=lifted):
+            lift = (None, None, None) if lifted is None else (lifted.actor, lifted.position, lifted.recorded_at)
+            document = orjson.dumps(tombstone_row(item)).decode()
+            return 10, (document, item.actor, item.position, item.recorded_at, *lift)
         case _:
             assert_never(item)
 

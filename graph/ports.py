@@ -16,11 +16,12 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from graph.access import AccessStore, AccessTransaction
+from graph.forgetting import ForgettingTransaction, Scrubbed, TombstoneReader
 from graph.queue import Queue
 from graph.sessions import SessionStore, SessionTransaction
 from ontology.claims import Entity, Episode, Lifecycle, Source, Told
 from ontology.entries import Entry
-from ontology.episodes import Quote, RecordedEpisode
+from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode
 from ontology.events import Commit, Event, Payload, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support
 from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Ledger, Owner
@@ -106,7 +107,7 @@ class Answered:
     receipt: bytes
 
 
-class Reader(Protocol):
+class Reader(TombstoneReader, Protocol):
     """One consistent snapshot of one scope. What belongs to another scope is not found."""
 
     @property
@@ -222,6 +223,10 @@ class Reader(Protocol):
         """An episode whose verbatim is kept, or was. Raises `NotFound`, also for one that was only cited."""
         ...
 
+    def episode_record(self, id: EpisodeId) -> EpisodeRecord | None:
+        """What a recorded episode of the scope comes down to; `None` before it was read, and once it was destroyed."""
+        ...
+
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]: ...
 
     def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]: ...
@@ -240,8 +245,12 @@ class Reader(Protocol):
         ...
 
 
-class Transaction(Reader, AccessTransaction, SessionTransaction, Protocol):
+class Transaction(Reader, AccessTransaction, ForgettingTransaction, SessionTransaction, Protocol):
     """A reader under the tenant's write lock. A write applies at most one commit, an import many, all or none."""
+
+    def within(self, scope: Scope) -> "Transaction":
+        """The same transaction, looking at another scope of the tenant, before anything is applied."""
+        ...
 
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
         """What is believed now around a stretch of valid time, and `margin` versions more on each side.
@@ -279,8 +288,9 @@ class Transaction(Reader, AccessTransaction, SessionTransaction, Protocol):
         """Queue the reading of episodes that this transaction recorded, each with a place in its session."""
         ...
 
-    def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
-        """Every payload about a subject or a recorded episode that still exists, with its position, in order."""
+    def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
+        """Every payload about a subject or a recorded episode that still exists, with its position, in order; with
+        `None` those that concern neither."""
         ...
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
@@ -356,12 +366,18 @@ class MemoryStore(Protocol):
     def tenants(self) -> list[Tenant]: ...
 
     def scopes(self, tenant: Tenant) -> list[Scope]:
-        """Every scope of the tenant that was written to, by (namespace, purpose)."""
+        """Every scope of the tenant of which there are claims or recorded episodes, by (namespace, purpose)."""
         ...
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         """Every row of a tenant's ledger as (kind, plain values), in a total order that all stores share: what
-        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, transition, version, support, quote."""
+        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, transition, version, support, quote,
+        record, tombstone."""
+        ...
+
+    def scrub(self) -> Scrubbed:
+        """Leave nothing in the files of what was erased before. Called again after a crash: a store that has begun
+        one ends it when it is opened."""
         ...
 
     def check(self, now: Instant) -> list[Finding]:

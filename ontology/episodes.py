@@ -7,7 +7,7 @@ the journal of their own, so that they can be destroyed alone.
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -15,6 +15,9 @@ from ontology.claims import Episode, Source, Trust
 from ontology.ids import ClaimId, EpisodeId
 from ontology.instants import Instant
 from ontology.scope import Scope
+
+EMPTIED: Final = ""
+"""The body of a verbatim whose words were destroyed, though its episode stays; nobody records an empty one."""
 
 _DOMAIN: Final = "vigencia-episode-1"
 
@@ -111,6 +114,33 @@ class Quote:
     text: str
 
 
+class Cited(NamedTuple):
+    """Where in the words of an episode something stands: characters `start` up to `end` of a turn."""
+
+    turn: int | None
+    """`None` in a single text."""
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeRecord:
+    """What a recorded episode comes down to, made when it was read. It goes where the words go, and replaces none."""
+
+    episode: EpisodeId
+    scope: Scope
+    made_by: str
+    """The program, or the model, with its version."""
+    summary: str | None
+    """In words of its own; `None` where the sentences are the summary."""
+    sentences: tuple[Cited, ...]
+    """The sentences that say most, in their order."""
+    attempted: tuple[Cited, ...]
+    happened: tuple[Cited, ...]
+    decisions: tuple[Cited, ...]
+    outcome: tuple[Cited, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedEpisode:
     """A recorded episode as it is read back."""
@@ -138,3 +168,13 @@ def content_of(
     if vouched != UNSIGNED:
         framed += [vouched.trust.word, vouched.signed, vouched.key]
     return hashlib.sha256(orjson.dumps(framed)).digest()
+
+
+def emptied(verbatim: Verbatim) -> Verbatim:
+    """The verbatim of an episode that stays, with nothing in it: not even what it would be known by again."""
+    kept = verbatim.kept
+    content = hashlib.sha256(orjson.dumps([_DOMAIN, "emptied", kept.episode])).digest()
+    return Verbatim(
+        kept=Kept(episode=kept.episode, scope=kept.scope, content=content), body=EMPTIED,
+        media_type=verbatim.media_type, session=None, source_uri=None, me=None, said_at=None, vouched=UNSIGNED,
+    )  # fmt: skip

@@ -10,7 +10,15 @@ from api.routes.call import Call
 from api.routes.operations import awaited
 from api.routes.reading import reading
 from api.routes.routing import READ, WRITE, Routes
-from api.wire.episodes import EXAMPLES, EpisodesBody, Recorded, episode_document, operation_document, quoted
+from api.wire.episodes import (
+    EXAMPLES,
+    EpisodesBody,
+    Recorded,
+    episode_document,
+    operation_document,
+    quoted,
+    record_document,
+)
 from api.wire.episodes import Episode as EpisodeAnswer
 from api.wire.queries import NoQuery, ScopeQuery
 from ontology.errors import JSON, NotFound
@@ -67,6 +75,7 @@ def read_episode(call: Call, query: ScopeQuery) -> Response:
     scope = call.scope(query.namespace, query.purpose, needs=Grant.READ)
     with reading(call, query) as reader:
         recorded = reader.recorded_episode(id)
+        record = reader.episode_record(id)
         told = [t for t in reader.claims_of_episode(id) if t.is_folded or sees_held(call.principal, t)]
         cited = [each.claim for each in told]
         quotes = reader.quotes([claim.id for claim in cited])
@@ -83,5 +92,6 @@ def read_episode(call: Call, query: ScopeQuery) -> Response:
         }
         for claim in cited
     ]
-    content = orjson.dumps({**document, "operation": operation, "claims": claims})
+    made = {"record": record_document(record, recorded.verbatim)}
+    content = orjson.dumps({**document, "operation": operation, "claims": claims, **made})
     return Response(content, media_type="application/json", headers={"Cache-Control": "private, no-cache"})

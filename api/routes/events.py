@@ -51,7 +51,7 @@ def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> Wire:
     changes = decode(event, payloads, tenant=scope.tenant)
     here = any(head.slot.scope == scope for head in changes.slots) or any(e.scope == scope for e in changes.erasures)
     recorded: list[JSON] = [each.kept.episode for each in changes.verbatims if each.kept.scope == scope]
-    here = here or bool(recorded)
+    here = here or bool(recorded) or any(record.scope == scope for record in changes.records)
     # the first write of a tenant brings its schema along: who did that is for those of its scope to know
     tells_who = here or event.kind is Kind.SCHEMA
     return {

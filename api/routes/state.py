@@ -11,7 +11,7 @@ from api.routes.routing import LISTED, Routes
 from api.wire import answers
 from api.wire.bodies import Pair, StateBody
 from api.wire.live import live
-from api.wire.queries import NoQuery, StateQuery
+from api.wire.queries import NoQuery, ServedQuery
 from api.wire.rendering import Names
 from graph.periods import valid_order
 from graph.ports import PAIRS_MAX, OrderKey, Reader
@@ -19,24 +19,30 @@ from ontology.canonical import incorrect
 from ontology.claims import Entity
 from ontology.errors import Incorrect, TooLarge
 from ontology.facts import Fact
+from ontology.grants import Grant
 from ontology.ids import EntityId
 from ontology.values import EntityMention, entity_mention
 
 routes = Routes("state", "What holds, at an instant of the world and as known at an instant of memory.")
 
 
-@routes.get("/v1/state", query=StateQuery, answer=answers.Facts, problems=(*LISTED, "unknown-predicate"))
-def read_state(call: Call, query: StateQuery) -> Response:
+@routes.get("/v1/state", query=ServedQuery, answer=answers.Facts, problems=(*LISTED, "unknown-predicate"))
+def read_state(call: Call, query: ServedQuery) -> Response:
     """What holds of a subject, under one predicate or all.
 
     With a predicate alone: of every subject. With `value` instead of `subject`: who has it, such as who lives in a
-    place or holds an office; the name of an inverse asks the same of a subject.
+    place or holds an office; the name of an inverse asks the same of a subject. With `session` it is remembered for
+    30 days what was served: an episode of that session in which an agent says it again is no evidence.
     """
     with reading(call, query) as reader:
         question = ask(call, reader, query, limit=query.limit, cursor=query.cursor)
         about = asked(call, reader, query.subject, query.predicate, query.value)
         facts, names = _state(question, about, certain=query.certainty == "certain")
-        return facts_answer(question, facts, order_of, names, **live(call.schemas.of(reader), [query.predicate]))
+        answer = facts_answer(question, facts, order_of, names, **live(call.schemas.of(reader), [query.predicate]))
+    if query.session is not None:
+        scope = call.scope(query.namespace, query.purpose, needs=Grant.READ)
+        call.served(scope, query.session, [fact.version for fact in facts[: query.limit]])
+    return answer
 
 
 @routes.post(

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import orjson
@@ -11,7 +12,7 @@ from api.wire.answers import When
 from api.wire.queries import LIMIT, Limit, ScopeQuery, Words
 from consolidation.episodes import TEXT, NewEpisode, NewTurn
 from consolidation.vouching import Signature
-from ontology.episodes import Quote, RecordedEpisode, SaidAt
+from ontology.episodes import Cited, EpisodeRecord, Quote, RecordedEpisode, SaidAt, Verbatim
 from ontology.errors import JSON
 from ontology.instants import format_instant
 from ontology.operations import Operation
@@ -192,6 +193,10 @@ class Episode(_Answer):
     recorded_at: When
     operation: OperationAnswer | None
     claims: list[dict[str, Any]]
+    record: dict[str, Any] | None = Field(
+        description="What it comes down to, once it was read: `summary`, `sentences`, `attempted`, `happened`, "
+        "`decisions`, `outcome`, each with the place in the words."
+    )
 
 
 def operation_document(operation: Operation) -> dict[str, JSON]:
@@ -215,6 +220,32 @@ def quoted(quote: Quote | None) -> dict[str, JSON] | None:
     if quote is None:
         return None
     return {"turn": quote.turn, "start": quote.start, "end": quote.end, "quote": quote.text}
+
+
+def record_document(record: EpisodeRecord | None, words: Verbatim | None) -> dict[str, JSON] | None:
+    """The record of an episode, with the words that it cites; nothing without them."""
+    if record is None or words is None:
+        return None
+
+    def cited(part: Sequence[Cited]) -> list[JSON]:
+        return [{"turn": c.turn, "start": c.start, "end": c.end, "quote": _words(words, c)} for c in part]
+
+    own = record.summary or " … ".join(_words(words, each) for each in record.sentences)
+    return {
+        "made_by": record.made_by,
+        "summary": own,
+        "sentences": cited(record.sentences),
+        "attempted": cited(record.attempted),
+        "happened": cited(record.happened),
+        "decisions": cited(record.decisions),
+        "outcome": cited(record.outcome),
+    }
+
+
+def _words(words: Verbatim, at: Cited) -> str:
+    if isinstance(words.body, str):
+        return words.body[at.start : at.end]
+    return "" if at.turn is None else words.body[at.turn].text[at.start : at.end]
 
 
 def episode_document(recorded: RecordedEpisode) -> dict[str, JSON]:

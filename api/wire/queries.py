@@ -88,6 +88,14 @@ class StateQuery(FactsQuery):
     value: Words | None = Field(None, description="The value that the facts must have, read as the predicate's type.")
 
 
+class ServedQuery(StateQuery):
+    """The same, for an agent in a session."""
+
+    session: Words | None = Field(
+        None, description="Where the answer is served to an agent: what it says again in this session is an echo."
+    )
+
+
 class HistoryQuery(StateQuery):
     """The periods of a subject and predicate, or of a value."""
 

@@ -10,8 +10,8 @@ CALL (k) {
   MATCH (a:Activity {tenant: k.tenant, position: k.position})
   RETURN a
 }
-CALL () {
-  MATCH (y:Payload) WHERE y.subject = $owner
+CALL (k) {
+  MATCH (y:Payload) WHERE y.subject = $owner AND y.position = k.position
   RETURN collect([y.digest, y.restated, y.salt, y.body])[0] AS payload
 }
 RETURN e.episode, e.source, e.observed_at, e.root, a.recorded_at, a.principal, payload
@@ -47,6 +47,17 @@ MATCH (c:Claim) USING INDEX c:Claim(tenant, position)
 WHERE c.tenant = $tenant AND c.position <= $position AND c.quote IS NOT NULL
 RETURN c.position, c.ordinal, c.quote_turn, c.quote_start, c.quote_end, c.quote
 ORDER BY c.tenant, c.position, c.ordinal
+
+// name: ledger_records
+MATCH (k:Kept) WHERE k.tenant = $tenant AND k.position <= $position
+CALL (k) {
+  MATCH (y:Payload) USING INDEX y:Payload(subject)
+  WHERE y.subject = k.tenant + '|' + toString(k.position) + '|' + toString(-1 - k.ordinal) AND y.body IS NOT NULL
+    AND y.position > k.position AND y.position <= $position
+  RETURN y
+}
+RETURN k.position, k.ordinal, y.position, y.digest, y.restated, y.salt, y.body
+ORDER BY k.tenant, k.position, k.ordinal, y.position
 
 // name: open_lanes
 UNWIND $lanes AS lane

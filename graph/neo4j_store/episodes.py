@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from graph import decoding
 from graph.neo4j_store import keys
 from graph.neo4j_store.snapshot import Snapshot
-from ontology.episodes import Quote, RecordedEpisode
+from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode
 from ontology.errors import NotFound, shown
 from ontology.ids import CLAIM, EPISODE, ClaimId, EpisodeId
 
@@ -21,6 +21,13 @@ class EpisodeReads(Snapshot):
         rows = self._run("quotes", asked) if places else []
         found = (decoding.quote(self._ledger, row) for row in rows)
         return {quote.claim: quote for quote in found}
+
+    def episode_record(self, id: EpisodeId) -> EpisodeRecord | None:
+        owner = decoding.owner_place(id, self._ledger)
+        if owner is None or self._place_key(id, EPISODE) is None:
+            return None
+        rows = self._run("payloads_about", {"subject": keys.place_key(self._scope.tenant, owner)})
+        return decoding.newest_record(id, self._scope, [row for row in rows if row[0] <= self._head.position])
 
     def recorded_episode(self, id: EpisodeId) -> RecordedEpisode:
         place, owner = self._place_key(id, EPISODE), decoding.owner_place(id, self._ledger)

@@ -10,6 +10,7 @@ JOIN names root ON root.pk = p.root_pk
 JOIN events e ON e.tenant_pk = k.tenant_pk AND e.position = k.position
 LEFT JOIN payloads y INDEXED BY payloads_by_subject
   ON y.tenant_pk = k.tenant_pk AND y.subject_position = k.position AND y.subject_ordinal = -1 - k.ordinal
+    AND y.event_pk = e.pk
 WHERE k.tenant_pk = ?1 AND k.position = ?2 AND k.ordinal = ?3 AND k.scope_pk = ?5
 
 -- name: recorded_as
@@ -38,6 +39,13 @@ DELETE FROM quotes WHERE (tenant_pk, position, ordinal) IN (
 
 -- name: ledger_quotes
 SELECT position, ordinal, turn, first_char, end_char, quote FROM quotes WHERE tenant_pk = ?1 ORDER BY position, ordinal
+
+-- name: ledger_records
+SELECT k.position, k.ordinal, e.position, y.digest, y.restated, y.salt, y.body
+FROM kept k JOIN payloads y INDEXED BY payloads_by_subject
+  ON y.tenant_pk = k.tenant_pk AND y.subject_position = k.position AND y.subject_ordinal = -1 - k.ordinal
+JOIN events e ON e.pk = y.event_pk
+WHERE k.tenant_pk = ?1 AND y.body IS NOT NULL AND e.position > k.position ORDER BY k.position, k.ordinal, e.position
 
 -- name: enqueue
 INSERT INTO operations (tenant_pk, position, ordinal, scope_pk, lane, principal, state, due, next_at, attempts, token,

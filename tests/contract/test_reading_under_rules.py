@@ -25,6 +25,7 @@ from consolidation.extraction.base import (
 from consolidation.items import Reject
 from consolidation.pipeline import KnownFacts, Pipeline
 from consolidation.policy import OWNER, Authority
+from consolidation.serving import Serving, served
 from consolidation.vouching import Declared, Signature
 from consolidation.worker import Worker
 from consolidation.write import Writer
@@ -36,15 +37,15 @@ from ontology.claims import Trust as Worth
 from ontology.echoes import marker
 from ontology.entries import Stated
 from ontology.episodes import Signed, Vouched
-from ontology.errors import Refused
+from ontology.errors import Incorrect, Refused
 from ontology.facts import AsOf
 from ontology.ids import ClaimId, EpisodeId, FactId, OperationId
-from ontology.instants import SECOND
+from ontology.instants import DAY, SECOND
 from ontology.schema import Schema
 from ontology.schema_document import pack_from_document
 from ontology.scope import Tenant
 from tests.conftest import SeededRandomness
-from tests.contract.world import ALL, CORE, SCOPE, World, claim
+from tests.contract.world import ALL, CORE, SCOPE, World, claim, text_key
 from tests.naive_store import NaiveStore
 
 RULES = Extractor(name="lines", version="1", trust=Trust.OBSERVED)
@@ -387,6 +388,62 @@ def test_a_marker_in_an_earlier_turn_counts_for_an_agent_and_not_for_who_says_i(
     assert [each["echo"] for each in anew["claims"]] == [False, False]
 
 
+# --- what was served
+
+
+def _serve(room: Room, session: str = "s", principal: str = "agent") -> None:
+    serving = Serving(store=room.store, clock=room.clock, randomness=SeededRandomness(7))
+    with room.store.read(SCOPE) as reader:
+        versions = [reader.fact(id).version for id in _facts(room, "mira", "likes")]
+    serving.register(SCOPE, principal, session, versions)
+    serving.register(SCOPE, principal, session, versions)  # to be served twice changes nothing
+
+
+def test_what_an_agent_says_again_of_what_it_was_served_is_an_echo(room: Room) -> None:
+    room.read("Mira likes tea", source="bo")
+    before = ledger_hash(room.store, SCOPE.tenant)
+    _serve(room)
+    assert ledger_hash(room.store, SCOPE.tenant) == before, "what was served is no part of memory"
+    receipts = room.read("Mira likes tea\nMira likes milk", source="chat", session="s")
+    assert [each["echo"] for each in receipts["claims"]] == [True, False], "another value is never an echo"
+    assert _support(room) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "days"),
+    [
+        ({"session": "another"}, 0),
+        ({"session": None}, 0),
+        ({"session": "s", "by": "somebody"}, 0),
+        ({"session": "s"}, 31),
+        ({"session": "s", "me_name": "Bo"}, 0),
+    ],
+    ids=["another session", "no session", "another principal", "too long ago", "a person says it"],
+)
+def test_what_others_say_is_no_echo_of_what_was_served(room: Room, given: dict[str, Any], days: int) -> None:
+    room.read("Mira likes tea", source="bo")
+    _serve(room)
+    room.clock.advance(days * DAY)
+    (made,) = room.read("Mira likes tea", source="chat", **given)["claims"]
+    assert made["echo"] is False
+    assert _support(room) == (2, 2)
+
+
+def test_who_was_served_what_is_kept_as_fingerprints_with_a_key(room: Room) -> None:
+    room.read("Mira likes tea", source="bo")
+    serving = Serving(store=room.store, clock=room.clock, randomness=SeededRandomness(7))
+    with room.store.read(SCOPE) as reader:
+        version = reader.fact(_facts(room, "mira", "likes")[0]).version
+        assert served(reader, "agent", "s", version.slot, version.value_key, room.clock.now()) is None
+    with pytest.raises(Incorrect):
+        serving.register(SCOPE, "agent", " ", [version])
+    serving.register(SCOPE, "agent", "s", [])
+    serving.register(SCOPE, "agent", "s", [version])
+    with room.store.read(SCOPE) as reader:
+        assert served(reader, "agent", "s", version.slot, version.value_key, room.clock.now()) == version.id
+        assert served(reader, "agent", "s", version.slot, text_key("milk"), room.clock.now()) is None
+
+
 # --- signatures
 
 
@@ -485,7 +542,8 @@ def _support(room: Room) -> tuple[int, int]:
     with room.store.read(SCOPE) as reader:
         entity = reader.entities_by_key(["mira"])["mira"]
         at = AsOf(valid_at=room.clock.now(), known_at=reader.head.recorded_at)
-        (fact,) = reader.state([(entity.id, "likes")], at, certain=False, page=ALL)
+        found = reader.state([(entity.id, "likes")], at, certain=False, page=ALL)
+    (fact,) = [each for each in found if each.version.value.text == "tea"]
     return fact.support.sources, fact.support.occurrences
 
 

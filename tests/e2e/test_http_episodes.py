@@ -119,6 +119,25 @@ def test_an_episode_is_accepted_read_and_told(room: Room) -> None:
     assert episode["operation"]["id"] == item["operation"]
 
 
+def test_what_was_read_comes_with_a_record_that_cites_the_words(room: Room) -> None:
+    turns = [{"speaker": "Mira", "text": text} for text in ("Mira likes tea", "Mira decided chess", "Mira finally won")]
+    (item,) = room.say({"turns": turns})
+    assert room.read(f"/v1/episodes/{item['episode']}")["record"] is None
+    room.work()
+    before = room.read("/v1/events")
+    record = room.read(f"/v1/episodes/{item['episode']}")["record"]
+    assert record["made_by"] == "extractive 1"
+    assert record["summary"] == "Mira likes tea … Mira decided chess … Mira finally won"
+    assert record["decisions"] == [{"turn": 1, "start": 0, "end": 18, "quote": "Mira decided chess"}]
+    assert [part["quote"] for part in record["outcome"]] == ["Mira finally won"]
+    assert [part["quote"] for part in record["happened"]] == ["Mira likes tea"]
+    for part in (*record["sentences"], *record["happened"], *record["outcome"]):
+        assert turns[part["turn"]]["text"][part["start"] : part["end"]] == part["quote"]
+    assert before["items"][-1]["principal"] == "agent", "its commit shows in its scope"
+    elsewhere = room.read("/v1/events", namespace="other")["items"][-1]
+    assert (elsewhere["position"], elsewhere["principal"]) == (before["head"], None)
+
+
 def test_a_missing_time_is_told_and_replaced_by_nothing(room: Room) -> None:
     (item,) = room.say({"text": "Mira likes tea"})
     assert [warning["code"] for warning in item["warnings"]] == ["no_observed_at"]
