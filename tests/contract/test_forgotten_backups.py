@@ -141,7 +141,7 @@ def test_what_else_was_forgotten_is_forgotten_again(kept: Kept, store: MemorySto
     )
     world.tell("bo", "lives_in", "Cork", "2020-01-01", source="chat")
     old, _ = kept.back_up()
-    targets: dict[str, dict[str, str]] = {
+    targets: dict[str, dict[str, Any]] = {
         "slot": {"subject": "bo", "predicate": "lives_in"},
         "episode": {"episode": episode},
         "source": {"source": "diary"},

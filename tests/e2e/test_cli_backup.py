@@ -51,6 +51,17 @@ def test_a_backup_brings_everything_back(vigencia: CommandLine, name: str) -> No
     assert [row[0] for row in vigencia("keys", "list", *elsewhere(vigencia)).rows] == [key]
 
 
+def test_what_came_after_a_backup_follows_it(vigencia: CommandLine) -> None:
+    """So that nobody needs the whole journal again."""
+    position = vigencia("backup", "file", "--json").document["tenants"]["default"]["position"]
+    vigencia("remember", "mira", "lives_in", "Oslo")
+    vigencia("restore", "file", *elsewhere(vigencia))
+    assert vigencia("journal", "export", "later.jsonl", "--after", str(position)).code == 0
+    done = vigencia("journal", "import", "later.jsonl", *elsewhere(vigencia), "--json")
+    assert (done.code, done.document["events"]) == (0, 1)
+    assert hashes(vigencia, *elsewhere(vigencia)) == hashes(vigencia)
+
+
 def test_the_second_backup_takes_the_keys_that_are_there(vigencia: CommandLine) -> None:
     vigencia("backup", "one")
     keys = (vigencia.folder / "backup.keys").read_bytes()
