@@ -1,12 +1,13 @@
 """The HTTP application: its routes, what stands around them, and its document."""
 
 from collections.abc import Awaitable, Callable
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from fastapi import FastAPI, Request
+from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match
@@ -14,8 +15,11 @@ from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.auth.opening import open_authentication
-from api.edge import REQUEST_ID, Edge
+from api.edge import Edge
+from api.metrics import Metrics
 from api.problems import DEFECT, problem_response
+from api.rates import Rates
+from api.requests import BUDGET, KIND, PRINCIPAL, REQUEST_ID, ROUTE, Requests
 from api.routes import (
     claims,
     entities,
@@ -32,7 +36,8 @@ from api.routes import (
     sessions,
     state,
 )
-from api.routes.call import Call
+from api.routes.call import SPEND, Call
+from api.routes.routing import Route
 from api.routes.schemas import Schemas
 from api.threads import in_thread
 from api.wire.openapi import openapi_document
@@ -60,8 +65,8 @@ GROUPS: Final = (
 """In reading order."""
 
 
-def create_app(services: "Services") -> FastAPI:
-    """The application over these services.
+def create_app(services: "Services", registry: CollectorRegistry | None = None) -> FastAPI:
+    """The application over these services; its metrics come into `registry`, one of its own if there is none.
 
     Raises `Incorrect` where its key file, or what is set of tokens, cannot be used.
     """
@@ -71,17 +76,21 @@ def create_app(services: "Services") -> FastAPI:
         title="Vigencia", openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False,
         exception_handlers={HTTPException: _transport_problem},
     )  # fmt: skip
-    schemas = Schemas(services.writer)
+    metrics, rates, schemas = Metrics(registry or CollectorRegistry()), Rates(settings), Schemas(services.writer)
+    services.announcer.add(metrics)
     exact: dict[tuple[str, str], ASGIApp] = {}
     for route in (route for group in GROUPS for route in group.listed):
-        endpoint = Endpoint(route.call, services, schemas, at_once=route.at_once)
+        endpoint = Endpoint(route, services, schemas, rates, metrics)
         app.router.routes.append(StarletteRoute(route.path, endpoint, methods=[route.method], name=route.name))
         if "{" not in route.path:
             exact[route.method, route.path] = endpoint
     document = cache(lambda: openapi_document(GROUPS, _version(), keys=authentication.is_closed()))
     app.openapi = document  # type: ignore[method-assign]
     app.router.routes.append(StarletteRoute("/openapi.json", _document(document), methods=["GET"]))
-    app.add_middleware(Edge, authentication=authentication, body_bytes_max=settings.body_bytes_max, exact=exact)
+    app.add_middleware(
+        Edge, authentication=authentication, body_bytes_max=settings.body_bytes_max, exact=exact, rates=rates,
+        requests=Requests(metrics),
+    )  # fmt: skip
     return app
 
 
@@ -92,18 +101,23 @@ class Endpoint:
     the declarations of `routing` say all that those would be told.
     """
 
-    def __init__(
-        self, handle: Callable[[Call], Response], services: "Services", schemas: Schemas, *, at_once: bool
-    ) -> None:
-        """`at_once`: the handler waits for nothing, so it needs no thread, and answers where all of them wait."""
-        self._handle = handle
+    def __init__(self, route: Route, services: "Services", schemas: Schemas, rates: Rates, metrics: Metrics) -> None:
+        self._route = route
         self._services = services
         self._schemas = schemas
-        self._at_once = at_once
+        self._rates = rates
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        call = Call(self._services, self._schemas, scope)
-        response = self._handle(call) if self._at_once else await in_thread(self._handle, call)
+        route = self._route
+        scope[ROUTE], scope[KIND] = route.path, route.kind
+        if PRINCIPAL in scope:
+            scope[BUDGET] = route.budget
+            scope[SPEND] = spend = partial(self._rates.spend, scope[PRINCIPAL], route.budget)
+            spend()
+        call = Call(self._services, self._schemas, scope, self._metrics)
+        # what waits for nothing needs no thread, and is answered where all of them wait
+        response = route.call(call) if route.at_once else await in_thread(call.audited, route.call)
         await response(scope, receive, send)
 
 

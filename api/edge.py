@@ -6,22 +6,25 @@ One ASGI middleware, written by hand: the usual base class costs more than a loo
 import logging
 import re
 import secrets
+import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.auth.authentication import Authentication
-from api.auth.principals import ForeignOrigin, Headers
+from api.auth.principals import ForeignOrigin, Headers, Principal
 from api.limits import too_large
 from api.problems import DEFECT, error_response, problem_response
+from api.rates import Rates
+from api.requests import BUDGET, PRINCIPAL, REQUEST_ID, Requests
 from api.threads import in_thread
-from ontology.errors import Incorrect, VigenciaError
+from ontology.errors import Incorrect, Unauthenticated, VigenciaError
 
-PRINCIPAL: Final = "vigencia.principal"
-REQUEST_ID: Final = "vigencia.request_id"
 HEADERS: Final = "vigencia.headers"
 BODY: Final = "vigencia.body"
+AGAIN: Final = "vigencia.again"
 """Under which names of the ASGI scope an endpoint finds them."""
 
 PUBLIC: Final = frozenset({"/healthz", "/readyz", "/openapi.json", "/problems"})
@@ -42,12 +45,16 @@ class Edge:
         authentication: Authentication,
         body_bytes_max: int,
         exact: Mapping[tuple[str, str], ASGIApp],
+        rates: Rates,
+        requests: Requests,
     ) -> None:
         """`exact` holds endpoints by method and path, which need no router to be found."""
         self.app = app
         self.exact = exact
         self.authentication = authentication
         self.body_bytes_max = body_bytes_max
+        self.rates = rates
+        self.requests = requests
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -55,13 +62,16 @@ class Edge:
             return
         headers: Headers = dict(scope["headers"])
         request_id = _request_id(headers)
-        started = False
+        began = time.perf_counter()
+        status: int | None = None
 
         async def marked(message: Message) -> None:
-            nonlocal started
+            nonlocal status
             if message["type"] == "http.response.start":
-                started = True
+                status = message["status"]
                 message["headers"].append((b"request-id", request_id.encode("ascii")))
+                if BUDGET in scope:
+                    message["headers"] += self.rates.fields(scope[PRINCIPAL], scope[BUDGET])
             await send(message)
 
         scope[REQUEST_ID] = request_id
@@ -77,6 +87,7 @@ class Edge:
                     await refusal(scope, receive, marked)
                     return
                 scope[PRINCIPAL] = caller
+                scope[AGAIN] = partial(self._again, client, headers)
             if scope["method"] not in _BODILESS:
                 scope[BODY] = await self._body(headers, receive)
             endpoint = self.exact.get((scope["method"], scope["path"]), self.app)
@@ -84,14 +95,23 @@ class Edge:
         except VigenciaError as exc:
             if exc.slug == "internal":
                 log.error("request %s failed", request_id, exc_info=exc)
-            if started:
+            if status is not None:
                 raise
             await error_response(exc, request_id=request_id)(scope, receive, marked)
         except Exception:
             log.exception("request %s failed", request_id)
-            if started:
+            if status is not None:
                 raise
             await problem_response("internal", DEFECT, request_id=request_id)(scope, receive, marked)
+        finally:
+            self.requests.over(scope, status, time.perf_counter() - began)
+
+    def _again(self, client: str | None, headers: Headers) -> Principal:
+        """Who calls, now. Raises as `look_up` does."""
+        caller = self.authentication.look_up(client, headers)
+        if isinstance(caller, ForeignOrigin):
+            raise Unauthenticated(caller.detail)
+        return caller
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body. Raises `TooLarge`, for a body that is a little too long only when all of it has come."""

@@ -4,6 +4,8 @@ from typing import Final
 
 from consolidation.extraction.base import BUDGET, EpisodeText, Extraction, Extracts
 from consolidation.pipeline import KnownFacts, Reads
+from ontology.errors import VigenciaError
+from ontology.packs import load_core
 from ontology.schema import Schema
 
 SCHEMAS_MAX: Final = 64
@@ -16,6 +18,7 @@ class InstalledExtractors:
     def __init__(self, names: tuple[str, ...], model: str | None = None) -> None:
         self._names = names
         self._model = model
+        self._sound = False
         self._made: dict[int, tuple[Schema, tuple[Extracts, ...]]] = {}
 
     def version(self, schema: Schema) -> str:
@@ -26,6 +29,19 @@ class InstalledExtractors:
         from consolidation.extraction.registry import extract
 
         return extract(text, self._of(schema), known() if "llm" in self._names else (), BUDGET)
+
+    def fault(self) -> str | None:
+        """Why these extractors cannot be made here, if they cannot: nothing would be read, whatever is recorded."""
+        if "llm" not in self._names or self._sound:  # the others need nothing but their schema
+            return None
+        from consolidation.extraction.registry import extractors
+
+        try:
+            extractors(load_core(), self._names, self._model)
+        except VigenciaError as exc:
+            return str(exc)
+        self._sound = True
+        return None
 
     def _of(self, schema: Schema) -> tuple[Extracts, ...]:
         known = self._made.get(id(schema))

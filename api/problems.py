@@ -59,6 +59,7 @@ STATUS: Final[Mapping[str, int]] = MappingProxyType(
         "idempotency-key-reused": 422,
         "recorded-at-not-settable": 422,
         "precondition-required": 428,
+        "rate-limited": 429,
         "internal": 500,
         "store-unavailable": 503,
         "extractor-unavailable": 503,
@@ -123,7 +124,7 @@ def problem_response(
 def error_response(error: VigenciaError, *, request_id: str) -> Response:
     """The answer for an error that was raised on purpose."""
     headers: dict[str, str] = {}
-    if STATUS[error.slug] in (409, 503) or error.retry_after is not None:
+    if STATUS[error.slug] in (409, 429, 503) or error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after or RETRY_AFTER_SECONDS)
     if error.slug == "unauthenticated":
         headers["WWW-Authenticate"] = 'Bearer realm="vigencia"'

@@ -33,6 +33,7 @@ NEO4J: Final = "neo4j"
 
 EXTRACTORS: Final = ("mappings", "rules", "llm")
 _LEVELS: Final = ("debug", "info", "warning", "error")
+_FORMATS: Final = ("text", "json")
 _STORES: Final = (
     "give 'sqlite:///PATH', 'sqlite:////ABSOLUTE/PATH', 'sqlite:///:memory:', 'neo4j', 'neo4j://HOST:PORT' or "
     "'bolt://HOST:PORT' (with +s for TLS, +ssc for a certificate of one's own)"
@@ -84,6 +85,12 @@ def _address(uri: str) -> str:
 def _level(name: str) -> str:
     if name.lower() not in _LEVELS:
         raise ValueError(f"give one of {', '.join(_LEVELS)}")
+    return name.lower()
+
+
+def _format(name: str) -> str:
+    if name.lower() not in _FORMATS:
+        raise ValueError(f"give one of {', '.join(_FORMATS)}")
     return name.lower()
 
 
@@ -185,6 +192,19 @@ class Settings(BaseSettings):
     idempotency_days: int = Field(
         7, ge=1, le=365, description="how long an idempotency key is remembered; never under one day"
     )
+    reads_per_minute: int = Field(
+        60_000, ge=0, le=100_000_000, description="how many reads a principal may ask for in a minute; 0 for any number"
+    )
+    writes_per_minute: int = Field(
+        120_000, ge=0, le=100_000_000,
+        description="how many items and episodes a principal may write in a minute; 0 for any number",
+    )  # fmt: skip
+    streams_max: int = Field(
+        100, ge=0, le=10_000, description="how many event streams a server keeps open, half of them for one principal"
+    )
+    drain_seconds: float = Field(
+        10.0, ge=0, le=3600, description="how long a server that is told to end lets requests, and its worker, finish"
+    )
     backup_keys: Path | None = Field(
         None, description="the key file of backups, made by the first one; what is forgotten loses its key there"
     )
@@ -193,6 +213,12 @@ class Settings(BaseSettings):
     )
     log_level: Annotated[str, AfterValidator(_level)] = Field(
         "info", description="what the log tells: debug, info, warning or error"
+    )
+    log_format: Annotated[str, AfterValidator(_format)] = Field(
+        "text", description="how the log on stderr looks: `text` for people, `json` for one JSON document a line"
+    )
+    audit_file: Path | None = Field(
+        None, description="the file of the audit of sensitive reads, as JSON lines; the log on stderr without"
     )
 
     @classmethod

@@ -9,15 +9,17 @@ import secrets
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Protocol
 
+from api.announcing import Announcer
 from api.backup_keys import KeyFile
 from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
+from api.streams import Streams
 from consolidation.episodes import Recorder
 from consolidation.forgetting.forgetter import Forgetter
 from consolidation.pipeline import Pipeline, Reads
@@ -39,8 +41,6 @@ from ontology.scope import scope_of
 
 FREE_BYTES_MIN: Final = 100 * 1024**2
 _MAKE_IT: Final = "make it with `vigencia init`, or name another with --store"
-DRAIN_SECONDS: Final = 10.0
-"""How long the end of a server waits for the episode at hand."""
 _RETRY_SECONDS: Final = 1.0
 
 log = logging.getLogger("vigencia.api.wiring")
@@ -161,6 +161,25 @@ class Neo4jPlace:
         return iter(())
 
 
+class Drain:
+    """How long a process that is told to end has for it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._until: float | None = None
+
+    def begin(self) -> None:
+        """It was told so now, unless it was before."""
+        if self._until is None:
+            self._until = time.monotonic() + self._seconds
+
+    def left(self) -> float:
+        """What is left, a second at least: who has nothing to end needs no more."""
+        self.begin()
+        assert self._until is not None
+        return max(1.0, self._until - time.monotonic())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
     """What an application works with: one per process and database."""
@@ -176,6 +195,12 @@ class Services:
     sessions: Sessions
     reads: Reads
     """What reads episodes."""
+    reading_fault: Callable[[], str | None]
+    """Why they cannot read here, in words, if they cannot."""
+    announcer: Announcer
+    """Who is told what the writer and the recorder wrote."""
+    streams: Streams
+    drain: Drain
     worker: Worker | None
     """The one of this process, if it has one."""
 
@@ -237,6 +262,8 @@ def services_over(
 
     Raises `Incorrect` where the file of sources cannot be used.
     """
+    streams = Streams(settings.streams_max)
+    announcer = Announcer(streams)
     sources = _sources(settings)
     writer = Writer(
         store=store,
@@ -245,6 +272,7 @@ def services_over(
         core=load_core(),
         items_max=settings.items_max,
         key_days=settings.idempotency_days,
+        observer=announcer,
         sources=sources,
     )
     recorder = Recorder(
@@ -253,6 +281,7 @@ def services_over(
         randomness=randomness,
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
+        observer=announcer,
         sources=sources,
     )
     sessions = Sessions(
@@ -277,6 +306,10 @@ def services_over(
         serving=Serving(store=store, clock=clock, randomness=randomness),
         sessions=sessions,
         reads=reads or named,
+        reading_fault=named.fault if reads is None else lambda: None,
+        announcer=announcer,
+        streams=streams,
+        drain=Drain(settings.drain_seconds),
         worker=None,
     )
 
@@ -322,8 +355,8 @@ def working(opened: Services) -> Iterator[Services]:
     try:
         yield replace(opened, worker=worker)
     finally:
-        if not worker.stop(DRAIN_SECONDS):
-            log.warning("the episode at hand did not end within %g s; another worker takes it over", DRAIN_SECONDS)
+        if not worker.stop(opened.drain.left()):
+            log.warning("the episode at hand did not end in time; another worker takes it over")
 
 
 def _awaited(place: Place, wait_seconds: float, *, must_exist: bool) -> MemoryStore:

@@ -12,6 +12,7 @@ from consolidation.admission import ON_THIS_MACHINE, Standing, admit_owner
 from consolidation.check import NAME_CHARS_MAX, VIOLATIONS_MAX, again, read_at, trust_of
 from consolidation.commits import Commits
 from consolidation.idempotency import Written, check_key, kept, replayed
+from consolidation.observing import NOBODY, Observer, refusals_told
 from consolidation.policy import OWNER, Authority
 from consolidation.vouching import Brought, NoSources, Signature, Sources, signed_bytes, vouch
 from graph import journal
@@ -91,7 +92,7 @@ class Recorder:
 
     def __init__(
         self, *, store: MemoryStore, clock: Clock, randomness: Randomness, bytes_max: int = 1_000_000,
-        key_days: int = 7, sources: Sources | None = None,
+        key_days: int = 7, sources: Sources | None = None, observer: Observer = NOBODY,
     ) -> None:  # fmt: skip
         """`bytes_max` is how long the text of one episode may be, in UTF-8."""
         self._store = store
@@ -99,6 +100,7 @@ class Recorder:
         self._commits = Commits(clock, randomness)
         self._bytes_max = bytes_max
         self._key_days = key_days
+        self._observer = observer
         self._sources = sources or NoSources()
 
     def record(
@@ -112,6 +114,18 @@ class Recorder:
         scope, `authority` how far policy trusts it. Raises `Incorrect` with a violation per thing that is wrong,
         `TooLarge`, `Forbidden`, `KeyReused`, `Busy`, `Unavailable`; nothing is kept then.
         """
+        with refusals_told(self._observer):
+            written = self._keep(scope, principal, episodes, key, standing, authority)
+        if not written.replayed:
+            self._observer.wrote(scope.tenant, written.receipt)
+        return written
+
+    # ---- writing
+
+    def _keep(
+        self, scope: Scope, principal: str, episodes: Sequence[NewEpisode], key: str | None, standing: Standing,
+        authority: Authority,
+    ) -> Written:  # fmt: skip
         checked = self._check(scope, episodes, principal, authority)
         request = b"" if key is None else _digest(key, scope, episodes)
         with self._store.write(scope) as tx:
@@ -129,8 +143,6 @@ class Recorder:
     def record_in(self, tx: Transaction, principal: str, episodes: Sequence[NewEpisode]) -> dict[str, JSON]:
         """The same inside a transaction of the caller's, who has let the principal in; gives the receipt."""
         return self._record(tx, principal, self._check(tx.scope, episodes, principal, OWNER))
-
-    # ---- writing
 
     def _record(self, tx: Transaction, principal: str, episodes: Sequence[_Checked]) -> dict[str, JSON]:
         head, scope = tx.head, tx.scope

@@ -90,8 +90,9 @@ class Worker:
         """
         self._stop.set()
         self._wake.set()
+        deadline = time.monotonic() + seconds
         for thread in self._threads:
-            thread.join(seconds)
+            thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in self._threads)
 
     @property

@@ -16,6 +16,7 @@ from consolidation.finish import Finished
 from consolidation.idempotency import Written, check_key, kept, replayed
 from consolidation.items import Absent, Item, Promote, Reject
 from consolidation.lookup import Context
+from consolidation.observing import NOBODY, Observer, refusals_told
 from consolidation.policy import OWNER, Authority
 from consolidation.transact import Transact
 from consolidation.vouching import NoSources, Sources
@@ -41,6 +42,7 @@ class Writer:
     def __init__(
         self, *, store: MemoryStore, clock: Clock, randomness: Randomness, core: Schema,
         items_max: int = 10_000, key_days: int = 7, sources: Sources | None = None,
+        observer: Observer = NOBODY,
     ) -> None:  # fmt: skip
         self._store = store
         self._clock = clock
@@ -48,6 +50,7 @@ class Writer:
         self._core = core
         self._items_max = items_max
         self._key_days = key_days
+        self._observer = observer
         self._sources = sources or NoSources()
         self._schemas: dict[Tenant, Schema] = {}
         self._schemas_lock = Lock()
@@ -66,6 +69,16 @@ class Writer:
         where the namespace is another's, `KeyReused`, `VersionChanged`, `NotFound`, `Busy`, `Unavailable`; nothing is
         written then.
         """
+        with refusals_told(self._observer):
+            written = self._write(scope, principal, items, dry_run, key, recorded_at, standing, authority)
+        if not (written.replayed or dry_run):
+            self._observer.wrote(scope.tenant, written.receipt)
+        return written
+
+    def _write(
+        self, scope: Scope, principal: str, items: Sequence[Item], dry_run: bool, key: str | None,
+        recorded_at: Instant | None, standing: Standing, authority: Authority,
+    ) -> Written:  # fmt: skip
         request = b"" if key is None else _digest(key, scope, items, recorded_at)
         document: dict[str, JSON] | None = None
         schema, seeded, checked = self._checked(scope, items)
@@ -132,6 +145,8 @@ class Writer:
                 position = context.position
                 commit = journal.commit(_schema_change(context), tx.head, salts=self._commits.salt)
                 tx.apply(commit, ledger=context.ledger)
+        if not dry_run:
+            self._observer.wrote(scope.tenant, {"position": position})
         functional = [c.predicate for c in merged.changes if c.field == "cardinality" and c.after == "functional"]
         conflicts = {name: conflicts_of(self._store, scope.tenant, name) for name in functional}
         return _schema_receipt(merged, conflicts, position, dry_run=dry_run)

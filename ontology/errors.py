@@ -15,6 +15,7 @@
     │   └── Unauthenticated  nobody knows who the caller is
     ├── Unsupported          a format or an engine that cannot do this
     ├── Busy                 not in time; the same request may succeed later
+    │   └── RateLimited      the caller has had its share for now
     ├── Unavailable          the store cannot be reached
     └── Fault                a defect of ours
 
@@ -259,6 +260,12 @@ class Busy(VigenciaError):
     default_retry_after = 1
 
 
+class RateLimited(Busy):
+    """More than a caller may ask for at a time; nothing was done, the same request may succeed later."""
+
+    default_slug = "rate-limited"
+
+
 class Unavailable(VigenciaError):
     """The store cannot be reached or cannot be read."""
 
@@ -398,6 +405,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             meaning="This operation is only done on a version that its author has seen.",
             cause="No `If-Match` header and no `expected_version`.",
             fix="Read the thing, then send its ETag as `If-Match`.",
+        ),
+        "rate-limited": Problem(
+            title="Too many requests",
+            meaning="The caller has had its share of reads, writes or event streams for now; nothing was done.",
+            cause="A loop without a pause, or many clients with one principal.",
+            fix="Wait as long as `Retry-After` says, then send the same request again.",
         ),
         "internal": Problem(
             title="Something went wrong on our side",

@@ -70,6 +70,7 @@ EXIT_OF: Final[Mapping[str, int]] = MappingProxyType(
         "missing-role": AUTH,
         "foreign-origin": AUTH,
         "own-review": AUTH,
+        "rate-limited": UNAVAILABLE,
         "store-unavailable": UNAVAILABLE,
         "extractor-unavailable": UNAVAILABLE,
         "issuer-unavailable": UNAVAILABLE,

@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 import orjson
 
 from api.auth.principals import local_person
-from api.edge import HEADERS, PRINCIPAL, REQUEST_ID
+from api.edge import HEADERS
+from api.requests import PRINCIPAL, REQUEST_ID
 from api.routes.call import Call
 from api.routes.schemas import Schemas
 from api.settings import read_settings

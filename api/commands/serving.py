@@ -1,6 +1,7 @@
 """`vigencia serve`, `demo` and `init`: to begin."""
 
 import contextlib
+import logging
 import signal
 import socket
 from pathlib import Path
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from api.settings import Settings
     from api.wiring import Services
     from ontology.errors import Unavailable
+
+log = logging.getLogger("vigencia.api.serving")
 
 Host = Annotated[str | None, typer.Option("--host", help="The address to listen on; VIGENCIA_HOST.")]
 Port = Annotated[int | None, typer.Option("--port", help="The port; 0 takes a free one; VIGENCIA_PORT.")]
@@ -45,16 +48,15 @@ def serve(
     code 7 where it does not come, or the port is taken.
     """
     with answering(as_json=False, quiet=quiet) as out:
-        import logging.config
-
         from api.auth.opening import check_exposure
+        from api.logs import JSON_FORMAT, configure, told
         from api.settings import read_settings
         from api.wiring import place_of, services, working
         from ontology.scope import scope_of
 
         settings = read_settings(host=host, port=port, keys_file=keys_file, store=store)
         check_exposure(settings)
-        logging.config.dictConfig(log_settings(settings.log_level))
+        configure(settings)
         wait_seconds = settings.store_wait_seconds
         # nobody is let in before there is a store, so a caller is refused at once instead of left waiting
         with stoppable(), _bound(settings) as listener, services(settings, wait_seconds=wait_seconds) as opened:
@@ -65,12 +67,19 @@ def serve(
             _listen(listener, settings)
             name, number = listener.getsockname()[:2]
             url = f"http://{f'[{name}]' if ':' in name else name}:{number}"
-            if not quiet:
-                out.tell(f"vigencia serves {place_of(settings).name} on {url}; Ctrl-C stops it")
+            kept = place_of(settings).name
+            if settings.log_format == JSON_FORMAT:
+                log.info("the server has begun", extra=told(store=kept, url=url))
+            elif not quiet:
+                out.tell(f"vigencia serves {kept} on {url}; Ctrl-C stops it")
                 if demo:
                     out.tell(_to_try(url))
             with working(opened) as ready:
                 _run(ready, listener)
+            if settings.log_format == JSON_FORMAT:
+                log.info("the server has ended")
+            else:
+                tell("stopped")
 
 
 def demo(
@@ -163,17 +172,10 @@ def init(
 
 def _run(services: "Services", listener: socket.socket) -> None:
     """Serve until a signal comes, then end in order."""
-    import uvicorn
+    from api.server import Server
 
-    from api.app import create_app
-
-    config = uvicorn.Config(
-        create_app(services), log_config=log_settings(services.settings.log_level), access_log=False, lifespan="auto",
-        server_header=False, timeout_graceful_shutdown=10,
-    )  # fmt: skip
     with contextlib.suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener])
-    tell("stopped")
+        Server(services).run(sockets=[listener])
 
 
 @contextlib.contextmanager
@@ -222,22 +224,6 @@ def _taken(settings: "Settings", exc: OSError) -> "Unavailable":
         f"cannot listen on {settings.host}:{settings.port}: {exc.strerror or exc}",
         remedy=f"stop what uses the port, or take another: vigencia serve --port {settings.port + 1}",
     )
-
-
-def log_settings(level: str) -> dict[str, object]:
-    """Everything goes to stderr; stdout is for data."""
-    stderr = {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stderr"}
-    return {
-        "version": 1,
-        "disable_existing_loggers": False,
-        "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-        "handlers": {"stderr": stderr},
-        "loggers": {
-            "neo4j": {"level": "WARNING", "handlers": ["stderr"], "propagate": False},
-            "uvicorn": {"level": "WARNING", "handlers": ["stderr"], "propagate": False},
-            "vigencia": {"level": level.upper(), "handlers": ["stderr"], "propagate": False},
-        },
-    }
 
 
 def _to_try(url: str) -> str:

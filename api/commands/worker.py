@@ -25,14 +25,13 @@ def worker(
     gives back the others; what a worker that is killed had begun is begun again by another.
     """
     with answering(as_json=False, quiet=quiet) as out:
-        import logging.config
-
-        from api.commands.serving import log_settings, stoppable
+        from api.commands.serving import stoppable
+        from api.logs import configure
         from api.settings import read_settings
         from api.wiring import make_worker, place_of, services
 
         settings = read_settings(store=store)
-        logging.config.dictConfig(log_settings(settings.log_level))
+        configure(settings)
         with stoppable(), services(settings, wait_seconds=settings.store_wait_seconds) as opened:
             made = make_worker(opened)
             if drain:

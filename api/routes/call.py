@@ -4,8 +4,9 @@ No endpoint reaches the store but through here, and only with a scope that `scop
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from http import HTTPStatus
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -14,9 +15,11 @@ from pydantic import BaseModel
 from api.auth.permission import Permitted, permitted, permitted_namespace, permitted_tenant
 from api.auth.principals import Headers, Principal
 from api.authority import authority_of
-from api.edge import BODY, HEADERS, PRINCIPAL, REQUEST_ID
+from api.edge import AGAIN, BODY, HEADERS
 from api.limits import check_content_type, read_json
+from api.requests import NO_ROUTE, PRINCIPAL, REQUEST_ID, ROUTE
 from api.routes.schemas import Schemas
+from api.sensitive import anything_shown, audit, noting
 from api.wire.violations import validated
 from consolidation.admission import Standing, namespaces, transfer
 from consolidation.episodes import NewEpisode
@@ -25,22 +28,39 @@ from consolidation.forgetting.graves import Graves, gone
 from consolidation.items import Item, Promote, Reject
 from consolidation.sessions import NewNote, NewSession
 from consolidation.worker import findings
-from graph.ports import Finding, Reader
+from graph.ports import Finding, Grade, Reader
 from ontology.access import Ownership
-from ontology.errors import JSON, Incorrect, NotFound, PreconditionRequired, Violation, shown
+from ontology.errors import (
+    JSON,
+    Busy,
+    Fault,
+    Incorrect,
+    NotFound,
+    PreconditionRequired,
+    Unavailable,
+    Violation,
+    shown,
+)  # fmt: skip
 from ontology.facts import FactVersion
 from ontology.grants import Grant, reaches
 from ontology.ids import OperationId, SessionId, TombstoneId
 from ontology.instants import Instant
-from ontology.operations import Operation, State
+from ontology.operations import Backlog, Operation, State
 from ontology.schema import Schema
 from ontology.schema_merge import Pack
+from ontology.scope import Scope
 from ontology.sessions import Note, Session, Stage
 from ontology.tombstones import Tombstone
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from api.metrics import Metrics
     from api.wiring import Services
     from consolidation.idempotency import Written
+
+SPEND: Final = "vigencia.spend"
+"""Under which name of the ASGI scope there is what counts what a batch costs."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -52,12 +72,17 @@ _TAG: Final = re.compile(r'\s*(?P<tag>(?:W/)?"[^"]*")\s*(?:,|$)')
 class Call:
     """One request. Nothing of it is read before an endpoint asks."""
 
-    __slots__ = ("_asgi", "schemas", "services")
+    __slots__ = ("_asgi", "_known", "_metrics", "schemas", "services")
 
-    def __init__(self, services: "Services", schemas: Schemas, asgi: MutableMapping[str, Any]) -> None:
+    def __init__(
+        self, services: "Services", schemas: Schemas, asgi: MutableMapping[str, Any], metrics: "Metrics | None" = None
+    ) -> None:
+        """`metrics` are those of the server, if it is one."""
         self.services = services
         self.schemas = schemas
         self._asgi = asgi
+        self._metrics = metrics
+        self._known: tuple[Schema, Scope] | None = None
 
     @property
     def principal(self) -> Principal:
@@ -67,6 +92,11 @@ class Call:
     @property
     def request_id(self) -> str:
         return str(self._asgi[REQUEST_ID])
+
+    @property
+    def route(self) -> str:
+        """The path as it is declared."""
+        return str(self._asgi.get(ROUTE, NO_ROUTE))
 
     @property
     def path(self) -> str:
@@ -114,7 +144,7 @@ class Call:
 
     def read(self, scope: Permitted) -> AbstractContextManager[Reader]:
         """A snapshot of a scope that was asked for reading. What is not found in it, and was forgotten, is told so."""
-        return self._telling(self.services.store.read(scope.demand(Grant.READ)))
+        return self._telling(self._watched(self.services.store.read(scope.demand(Grant.READ))))
 
     @contextmanager
     def _telling(self, snapshot: AbstractContextManager[Reader]) -> Iterator[Reader]:
@@ -131,6 +161,7 @@ class Call:
 
     def record(self, scope: Permitted, episodes: Sequence[NewEpisode], *, key: str | None) -> "Written":
         """Keep episodes in a scope that was asked for writing, and queue them; raises what the recorder raises."""
+        self._spend(len(episodes))
         recorded = self.services.recorder.record(
             scope.demand(Grant.WRITE), self.principal.name, episodes, key=key, standing=self._standing(scope),
             authority=authority_of(self.principal),
@@ -205,6 +236,7 @@ class Call:
         self, scope: Permitted, items: Sequence[Item], *, dry_run: bool, key: str | None, recorded_at: Instant | None
     ) -> "Written":
         """Do the items in a scope that was asked for writing, or for proposing; raises what the writer raises."""
+        self._spend(len(items))
         return self.services.writer.write(
             scope.demand(Grant.WRITE, Grant.PROPOSE), self.principal.name, items, dry_run=dry_run, key=key,
             recorded_at=recorded_at, standing=self._standing(scope), authority=authority_of(self.principal),
@@ -212,7 +244,7 @@ class Call:
 
     def inbox(self, scope: Permitted) -> AbstractContextManager[Reader]:
         """A snapshot of a scope that was asked for reviewing."""
-        return self._telling(self.services.store.read(scope.demand(Grant.REVIEW)))
+        return self._telling(self._watched(self.services.store.read(scope.demand(Grant.REVIEW))))
 
     def decide(self, scope: Permitted, item: Promote | Reject, *, dry_run: bool, key: str | None) -> "Written":
         """Decide on a held claim of a scope that was asked for reviewing; raises what the writer raises."""
@@ -264,8 +296,67 @@ class Call:
 
     def backlog(self) -> list[Finding]:
         """Whether episodes are read: what the queue and the worker of this process report."""
+        now, worker = self.services.clock.now(), self.services.worker
+        found = findings(self._queued(now), now, worker)
+        if worker is not None and (fault := self.services.reading_fault()) is not None:
+            found.append(Finding(check="extractor set", finding=fault, grade=Grade.FAILED))
+        return found
+
+    def exposed(self) -> bytes:
+        """The metrics of this server, and of the queue that it shares with others."""
+        if self._metrics is None:
+            raise Fault("metrics are those of a server, and this is none")
         now = self.services.clock.now()
-        return findings(self.services.store.queue.backlog(now), now, self.services.worker)
+        try:
+            backlog = self._queued(now)
+        except (Busy, Unavailable):
+            backlog = None
+        return self._metrics.exposed(backlog, now, self.services.streams.open_now)
+
+    def _queued(self, now: Instant) -> Backlog:
+        return self.services.store.queue.backlog(now)
+
+    # ---- what is counted, and who read what
+
+    def returns(self, items: int) -> None:
+        """The answer has so many items."""
+        if self._metrics is not None:
+            self._metrics.returned(self.route, items)
+
+    def audited(self, handle: "Callable[[Call], Response]") -> "Response":
+        """What a handler answers; what is sensitive in it stands in the audit before anybody gets it."""
+        unchanged = False
+        with noting() as shown:
+            try:
+                response = handle(self)
+                unchanged = response.status_code == HTTPStatus.NOT_MODIFIED
+                return response
+            finally:
+                if shown and self._known is not None and not unchanged:
+                    schema, scope = self._known
+                    found = audit(shown, schema, scope, self.principal, route=self.route, request_id=self.request_id)
+                    if found and self._metrics is not None:
+                        self._metrics.audited()
+
+    @contextmanager
+    def _watched(self, snapshot: AbstractContextManager[Reader]) -> Iterator[Reader]:
+        """A snapshot; if something is shown of it, its schema is kept, which tells what of that is sensitive."""
+        with snapshot as reader:
+            try:
+                yield reader
+            finally:
+                if anything_shown():
+                    self._known = self.schemas.of(reader), reader.scope
+
+    def _spend(self, items: int) -> None:
+        """Count the items of a batch but one, which the request itself has cost. Raises `RateLimited`."""
+        spend: Callable[..., None] | None = self._asgi.get(SPEND)
+        if spend is not None and items > 1:
+            spend(cost=items - 1)
+
+    def again(self) -> None:
+        """Ask anew who calls, for an answer that takes long. Raises `Unauthenticated`, `Unavailable`."""
+        self._asgi[PRINCIPAL] = self._asgi[AGAIN]()
 
     def _standing(self, scope: Permitted) -> Standing:
         return Standing(

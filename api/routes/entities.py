@@ -1,6 +1,8 @@
 """Things, and the walks from one to others."""
 
 import time
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from starlette.responses import Response
@@ -9,6 +11,7 @@ from api.routes.call import Call
 from api.routes.reading import Question, answered, ask, facts_answer, paged, reading, subject_of
 from api.routes.routing import LISTED, READ, Routes
 from api.routes.state import order_of
+from api.sensitive import note
 from api.wire import answers, rendering
 from api.wire.queries import EntitiesQuery, FactsQuery, NeighbourhoodQuery, PathsQuery, WalkQuery
 from api.wire.rendering import Names, Wire
@@ -92,6 +95,8 @@ def read_paths(call: Call, query: PathsQuery) -> Response:
         budget = PathBudget(edges=PATH_EDGES_MAX, paths=query.limit, milliseconds=WALK_MILLISECONDS)
         found = paths(reader, start.id, steps, question.as_of.known_at, valid_at, budget, _milliseconds)
         names = _names(reader, found.rows)
+        for row in found.rows:
+            _note(row, steps)
         truncated: JSON = {"cut_by": list(found.cut_by)} if found.cut_by else None
         return answered(question, {"items": [_path(row, names) for row in found.rows], "truncated": truncated})
 
@@ -136,6 +141,14 @@ def _steps(text: str) -> list[Step]:
         inverse = predicate.startswith("^")
         steps.append(Step(check_predicate_name(predicate[1:] if inverse else predicate, "/steps"), inverse))
     return steps
+
+
+def _note(row: PathRow, steps: Sequence[Step]) -> None:
+    """A path shows a value of each of its edges."""
+    for step, (near, far) in zip(steps, pairwise(row.nodes), strict=True):
+        subject = far if step.inverse else near
+        if not isinstance(subject, Value):
+            note(subject, step.predicate)
 
 
 def _path(row: PathRow, names: Names) -> Wire:

@@ -10,6 +10,7 @@ from api.routes.call import Call
 from api.routes.operations import awaited
 from api.routes.reading import reading
 from api.routes.routing import READ, WRITE, Routes
+from api.sensitive import note
 from api.wire.episodes import (
     EXAMPLES,
     EpisodesBody,
@@ -79,6 +80,8 @@ def read_episode(call: Call, query: ScopeQuery) -> Response:
         told = [t for t in reader.claims_of_episode(id) if t.is_folded or sees_held(call.principal, t)]
         cited = [each.claim for each in told]
         quotes = reader.quotes([claim.id for claim in cited])
+    for claim in cited:
+        note(claim.slot.subject, claim.slot.predicate)  # the episode says it word for word
     document = episode_document(recorded)
     operation = None
     with suppress(NotFound):  # a journal that was imported brings no operations

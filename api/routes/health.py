@@ -1,15 +1,19 @@
 """Whether the server runs, and whether it can answer; and what its problem types mean."""
 
+from collections.abc import Sequence
+
 import orjson
 from starlette.responses import HTMLResponse, Response
 
+from api.metrics import MEDIA_TYPE as METRICS_TYPE
 from api.problems import ALL_PROBLEMS, problem_html, problem_page, problems_html
 from api.routes.call import Call
-from api.routes.routing import Routes
+from api.routes.routing import EVERYWHERE, Routes
 from api.wire import answers
 from api.wire.queries import NoQuery
-from graph.ports import Grade
+from graph.ports import Finding, Grade
 from ontology.errors import JSON, NotFound, Unavailable, shown
+from ontology.grants import Grant
 
 routes = Routes("server", "Whether the server runs, and what its problem types mean.")
 
@@ -30,22 +34,42 @@ def read_health(call: Call, query: NoQuery) -> Response:
 def read_readiness(call: Call, query: NoQuery) -> Response:
     """Whether the store answers and episodes are read, and what both report of themselves.
 
-    503 where a worker is dead, nobody reads what is due, or every attempt since the last success failed.
+    503 where the store does not answer or is not well, a worker is dead, nobody reads what is due, the extractors that
+    are set cannot be made, or every attempt since the last success failed.
     """
     found, reading = call.findings(), call.backlog()
-    if any(each.grade is Grade.FAILED for each in reading):
-        shown_ones: dict[str, JSON] = {each.check: each.finding for each in reading if not each.private}
-        failing = "; ".join(f"{each.check}: {each.finding}" for each in reading if each.grade is Grade.FAILED)
+    if told := _failing(found):
+        raise Unavailable(f"the store is not well: {told}", members={"checks": _checks(found)})
+    if told := _failing(reading):
         raise Unavailable(
-            f"episodes are not read: {failing}", slug="extractor-unavailable", members={"checks": shown_ones}
+            f"episodes are not read: {told}", slug="extractor-unavailable", members={"checks": _checks(reading)}
         )
-    found += reading
-    return _json({"status": "ready", "checks": {each.check: each.finding for each in found if not each.private}})
+    return _json({"status": "ready", "checks": _checks([*found, *reading])})
+
+
+def _failing(found: Sequence[Finding]) -> str:
+    """What is wrong, in words; nothing where nothing is."""
+    failed = [each for each in found if each.grade is Grade.FAILED]
+    return "; ".join(f"{each.check}: {'see the log' if each.private else each.finding}" for each in failed)
+
+
+def _checks(found: Sequence[Finding]) -> dict[str, JSON]:
+    return {each.check: each.finding for each in found if not each.private}
+
+
+@routes.get("/metrics", query=NoQuery, answer=None, problems=EVERYWHERE, conditional=False, media="text/plain")
+def read_metrics(call: Call, query: NoQuery) -> Response:
+    """What the server counts and measures, in the text format of Prometheus.
+
+    It is of all tenants together, so it needs the grant `admin` for the whole tenant; it never holds memory content.
+    """
+    call.tenant(needs=Grant.ADMIN)
+    return Response(call.exposed(), headers={"Content-Type": METRICS_TYPE, "Cache-Control": "no-store"})
 
 
 @routes.get(
     "/problems", query=NoQuery, answer=answers.ProblemTypes,
-    problems=("invalid-request", "internal"), conditional=False, at_once=True,
+    problems=("invalid-request", "internal"), conditional=False, at_once=True, media="text/html",
 )  # fmt: skip
 def list_problems(call: Call, query: NoQuery) -> Response:
     """All problem types, as JSON, or as a page where the client prefers HTML."""
@@ -56,7 +80,7 @@ def list_problems(call: Call, query: NoQuery) -> Response:
 
 @routes.get(
     "/problems/{slug}", query=NoQuery, answer=answers.ProblemType,
-    problems=("invalid-request", "not-found", "internal"), conditional=False, at_once=True,
+    problems=("invalid-request", "not-found", "internal"), conditional=False, at_once=True, media="text/html",
 )  # fmt: skip
 def read_problem(call: Call, query: NoQuery) -> Response:
     """What a problem type means, its usual cause, and what to do."""

@@ -24,6 +24,7 @@ from api.routes.reading import (
 )
 from api.routes.routing import LISTED, READ, Routes
 from api.routes.state import order_of
+from api.sensitive import note
 from api.wire import answers, rendering
 from api.wire.live import live
 from api.wire.queries import (
@@ -249,6 +250,7 @@ def read_claims(call: Call, query: ClaimsQuery) -> Response:
 
 def statement(given: Statement, names: Names) -> Wire:
     """A statement as the wire writes it."""
+    note(given.subject, given.predicate)
     return {
         "subject": rendering.entity(given.subject, names),
         "predicate": given.predicate,

@@ -194,6 +194,7 @@ def paged(
     question: Question, items: Sequence[JSON], last: CursorKey | None, *, truncated: JSON = None, **others: JSON
 ) -> Response:
     """A page of items; `last` is the order key of its last row if there is a next page."""
+    question.call.returns(len(items))
     cursor = None
     if last is not None:
         hash = _filter(question.call, question.reader, question.query)

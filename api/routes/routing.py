@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from api.requests import Budget
 from api.routes.call import Call
 from api.wire.queries import NoQuery, read_query
 
@@ -15,12 +16,13 @@ Q = TypeVar("Q", bound=BaseModel)
 Handler = Callable[[Call, Q], Response]
 
 EVERYWHERE: Final = (
-    "invalid-request", "unauthenticated", "missing-role", "foreign-origin", "too-large", "internal",
-    "store-unavailable", "issuer-unavailable",
+    "invalid-request", "unauthenticated", "missing-role", "foreign-origin", "too-large", "rate-limited",
+    "internal", "store-unavailable", "issuer-unavailable",
 )  # fmt: skip
 """What each route behind the keys can answer."""
 READ: Final = (*EVERYWHERE, "naive-instant", "future-known-at", "forgotten", "store-unavailable")
 LISTED: Final = (*READ, "cursor-mismatch")
+SEARCHES: Final = frozenset({"/v1/search", "/v1/recall"})
 WRITE: Final = (
     *EVERYWHERE, "naive-instant", "unknown-predicate", "not-found", "forgotten", "version-changed",
     "unsupported-format", "ontology-violation", "live-data", "missing-role", "idempotency-key-reused",
@@ -56,10 +58,28 @@ class Route:
     """Of the body, by name."""
     media: tuple[str, ...]
     """The content types of a body."""
+    media_given: str | None
+    """A content type of its answer besides JSON."""
+    headers: dict[str, str]
+    """Headers of a request that only it takes, with what they mean."""
     at_once: bool
     """Whether its handler waits for nothing, the store neither."""
     accepted: bool
     """Whether it may answer 202 too: done later."""
+    writes: bool
+    """Whether it is counted as a write; only then it may change something."""
+
+    @property
+    def budget(self) -> Budget:
+        """From which share of its caller it is asked."""
+        return Budget.WRITE if self.writes else Budget.READ
+
+    @property
+    def kind(self) -> str:
+        """What is measured together."""
+        if not self.path.startswith("/v1/"):
+            return "server"
+        return "search" if self.path in SEARCHES else self.budget.value
 
 
 class Routes:
@@ -80,12 +100,14 @@ class Routes:
         problems: tuple[str, ...] = READ,
         conditional: bool = True,
         at_once: bool = False,
+        media: str | None = None,
+        headers: dict[str, str] | None = None,
     ) -> Callable[[Handler[Q]], Handler[Q]]:
         """Declare the handler of a GET; its docstring becomes summary and description."""
         return self._declare(
             method="GET", path=path, query=query, answer=answer, problems=problems, conditional=conditional,
             body=None, body_optional=False, precondition=False, keyed=False, examples={}, media=(), at_once=at_once,
-            accepted=False,
+            accepted=False, writes=False, media_given=media, headers=headers or {},
         )  # fmt: skip
 
     def post(
@@ -100,12 +122,14 @@ class Routes:
         keyed: bool = True,
         examples: dict[str, Any] | None = None,
         accepted: bool = False,
+        reads: bool = False,
     ) -> Callable[[Handler[NoQuery]], Handler[NoQuery]]:
-        """Declare the handler of a POST."""
+        """Declare the handler of a POST; `reads`: it is a question that is too long for a query."""
         return self._declare(
             method="POST", path=path, query=NoQuery, answer=answer, problems=problems, conditional=False,
             body=body, body_optional=optional, precondition=precondition, keyed=keyed, examples=examples or {},
-            media=("application/json",), at_once=False, accepted=accepted,
+            media=("application/json",), at_once=False, accepted=accepted, writes=not reads,
+            media_given=None, headers={},
         )  # fmt: skip
 
     def put(
@@ -123,7 +147,7 @@ class Routes:
         return self._declare(
             method="PUT", path=path, query=query, answer=answer, problems=problems, conditional=False,
             body=body, body_optional=False, precondition=False, keyed=False, examples=examples, media=media,
-            at_once=False, accepted=False,
+            at_once=False, accepted=False, writes=True, media_given=None, headers={},
         )  # fmt: skip
 
     def _declare(self, *, query: type[Q], **known: Any) -> Callable[[Handler[Q]], Handler[Q]]:

@@ -51,6 +51,7 @@ def read_state(call: Call, query: ServedQuery) -> Response:
     answer=answers.Facts,
     problems=(*LISTED, "unknown-predicate", "unsupported-format", "ontology-violation"),
     keyed=False,
+    reads=True,
     examples={
         "two predicates": {
             "pairs": [

@@ -120,7 +120,7 @@ def _query_parameter(name: str, member: dict[str, Any], *, required: bool) -> di
 
 
 def _header_parameters(route: "Route") -> list[dict[str, Any]]:
-    headers = []
+    headers = [_header(name, words) for name, words in route.headers.items()]
     if route.conditional:
         headers.append(_header("If-None-Match", "The `ETag` of an answer that is there already: then 304."))
     if route.precondition:
@@ -153,8 +153,8 @@ def _responses(route: "Route") -> dict[str, Any]:
     if route.answer is not None:
         schema = {"$ref": _REF.format(model=_name(route.answer))}
         answer["content"] = {"application/json": {"schema": schema}}
-    if route.path.startswith("/problems"):
-        answer["content"]["text/html"] = {"schema": {"type": "string"}}
+    if route.media_given:
+        answer.setdefault("content", {})[route.media_given] = {"schema": {"type": "string"}}
     responses: dict[str, Any] = {"200": answer}
     if route.accepted:
         responses["202"] = {**answer, "description": "Kept; the rest is done later."}

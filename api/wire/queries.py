@@ -216,8 +216,17 @@ class ReviewQuery(ScopeQuery):
 class EventsQuery(ScopeQuery):
     """The log from a position on."""
 
-    after: Position = Field(0, description="The position of the last event that is known already.")
-    limit: Limit = LIMIT
+    after: Position | None = Field(
+        None,
+        description=(
+            "The position of the last event that is known already; without it a page begins with the first event, and "
+            "a stream with the next."
+        ),
+    )
+    kinds: Words | None = Field(
+        None, description="Only events of these kinds, with commas between; all if left out.", examples=["write,erase"]
+    )
+    limit: Limit = Field(LIMIT, description="How many events are looked at for a page; a stream has no pages.")
 
 
 class OntologyQuery(ScopeQuery):

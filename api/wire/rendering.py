@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
+from api.sensitive import note
 from graph.ports import Reader
 from ontology.claims import Claim, Entity, Told, Transition
 from ontology.entries import End, Start
@@ -62,6 +63,7 @@ def version(given: FactVersion, names: Names, known_at: Instant) -> Wire:
     What closed it after `known_at` had not come yet, so that an answer stays the same for ever.
     """
     slot = given.slot
+    note(slot.subject, slot.predicate)
     return {
         "id": given.id,
         "subject": entity(slot.subject, names),
@@ -82,6 +84,7 @@ def facts(given: Sequence[Fact], names: Names, versions: Versions, known_at: Ins
 def claim(told: Told, names: Names) -> Wire:
     """What one source said, as it said it, and whether it still counts."""
     said: Claim = told.claim
+    note(said.slot.subject, said.slot.predicate)
     ending = told.ending
     last = told.held or ending
     return {

@@ -31,6 +31,7 @@ KEYS = """
 SQLITE: Final = "sqlite"
 ON_EVERY_STORE: Final = (
     "test_http_episodes",
+    "test_http_events",
     "test_http_hostile_episodes",
     "test_http_paging",
     "test_http_reading",

@@ -1,5 +1,6 @@
 """Does the server start with what to try, keep strangers out, say that its port is taken, and stop in order?"""
 
+import http.client
 import json
 import re
 import socket
@@ -7,9 +8,10 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -33,6 +35,10 @@ class Server:
         request = urllib.request.Request(self.url + path, headers=headers)
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
+
+    def text(self, path: str) -> str:
+        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+            return str(answer.read(), "utf-8")
 
 
 @contextmanager
@@ -176,3 +182,89 @@ def test_while_it_waits_for_the_store_nobody_is_let_in_and_sigterm_ends_it(vigen
         assert running.end().code == 130
     finally:
         running.stop()
+
+
+@contextmanager
+def asked(server: Server, path: str, **headers: str) -> Iterator["Future[tuple[int, bytes]]"]:
+    """A request that is under way in a block."""
+
+    def ask() -> tuple[int, bytes]:
+        request = urllib.request.Request(server.url + path, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as exc:
+            with exc:
+                return exc.code, exc.read()
+
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit(ask)
+
+
+SLOW: Final = "/v1/state?subject=mira&min_position=99"
+"""It waits for VIGENCIA_POSITION_SECONDS."""
+
+
+def wait_until_asked(server: Server, requests: int) -> None:
+    """Until so many streams are open."""
+    while f"vigencia_event_streams {requests}.0" not in server.text("/metrics"):
+        time.sleep(0.05)
+
+
+def test_what_was_asked_before_the_end_is_answered_and_a_stream_ends_at_once(vigencia: CommandLine) -> None:
+    vigencia.environment |= {"VIGENCIA_POSITION_SECONDS": "3"}
+    with serving(vigencia) as server:
+        with asked(server, SLOW) as slow, asked(server, "/v1/events", Accept="text/event-stream") as stream:
+            wait_until_asked(server, 1)
+            time.sleep(0.5)
+            server.running.process.terminate()
+            status, words = stream.result()
+            assert not slow.done()
+            assert (status, words.startswith(b"retry: ")) == (200, True)
+            status, body = slow.result()
+            assert (status, json.loads(body)["type"]) == (503, "/problems/store-unavailable")
+        assert server.running.end().code == 0
+
+
+def test_what_takes_longer_than_it_may_is_cut_off_at_the_end(vigencia: CommandLine) -> None:
+    vigencia.environment |= {"VIGENCIA_POSITION_SECONDS": "50", "VIGENCIA_DRAIN_SECONDS": "1"}
+    with serving(vigencia) as server, ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(server.get, SLOW)
+        time.sleep(1)
+        server.running.process.terminate()
+        done = server.running.end()
+        assert not slow.done() or slow.exception() is not None
+        assert done.code == 0
+        with pytest.raises((OSError, http.client.HTTPException)):
+            slow.result()
+    assert vigencia("doctor").code == 0
+
+
+def test_the_log_of_a_server_is_lines_of_json_without_a_word_of_memory(vigencia: CommandLine) -> None:
+    vigencia.environment |= {"VIGENCIA_LOG_FORMAT": "json", "VIGENCIA_AUDIT_FILE": str(vigencia.folder / "audit.jsonl")}
+    pack = vigencia.folder / "pack.yaml"
+    pack.write_text("{pack: p, predicates: {diagnosis: {sensitive: true}}}")
+    vigencia("remember", "zqx-ada", "diagnosis", "zqx")
+    assert vigencia("init", "--pack", pack).code == 0
+    running = vigencia.start("serve", "--port", "0")
+    try:
+        [line] = running.told(lambda line: line.startswith("{"))
+        begun = json.loads(line)
+        with urllib.request.urlopen(f"{begun['url']}/v1/state?subject=zqx-ada", timeout=60) as answer:
+            assert b"zqx" in answer.read()
+        running.interrupt()
+        done = running.end()
+    finally:
+        running.stop()
+    lines = [json.loads(line) for line in done.err.splitlines()]
+    assert [line["message"] for line in lines] == ["the server has begun", "answered", "the server has ended"]
+    audit = (vigencia.folder / "audit.jsonl").read_text()
+    assert json.loads(audit)["predicate"] == "diagnosis"
+    assert "zqx" not in done.err + audit
+
+
+def test_an_audit_that_cannot_be_kept_stops_the_start(vigencia: CommandLine) -> None:
+    vigencia.environment |= {"VIGENCIA_AUDIT_FILE": "nowhere/audit.jsonl"}
+    done = vigencia.run("serve", "--port", "0")
+    assert done.code == 2
+    assert "nowhere/audit.jsonl" in done.err

@@ -39,7 +39,7 @@ NEEDED: Final[dict[str, frozenset[Grant]]] = {
     "withdraw_claim": Read | Written, "replace_fact": Read | Written, "retract_fact": Read | Written,
     "open_session": Written, "add_notes": Written, "end_session": Written,
     "list_held": Reviewed, "show_held": Reviewed, "promote_held": Reviewed, "reject_held": Reviewed,
-    "put_ontology": frozenset({Grant.ADMIN}),
+    "put_ontology": frozenset({Grant.ADMIN}), "read_metrics": frozenset({Grant.ADMIN}),
     "forget": frozenset({Grant.FORGET}), "forget_subject": frozenset({Grant.FORGET}),
     "lift_tombstone": frozenset({Grant.ADMIN}),
     "list_tombstones": frozenset(),  # one of two: see its own test
@@ -49,7 +49,7 @@ NEEDED: Final[dict[str, frozenset[Grant]]] = {
 """Without which of the grants a route refuses; `read` where a route is not named."""
 
 WHERE: Final = {
-    "put_ontology": {"namespace": "*", "purpose": "*"},
+    "put_ontology": {"namespace": "*", "purpose": "*"}, "read_metrics": {"namespace": "*", "purpose": "*"},
     "forget_subject": {"namespace": "notes", "purpose": "general"},  # and every other purpose
     "lift_tombstone": {"namespace": "notes", "purpose": "general"},
 }  # fmt: skip
