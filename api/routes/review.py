@@ -21,6 +21,7 @@ from api.wire.queries import NoQuery, ReviewQuery, ScopeQuery, decode_query
 from api.wire.rendering import Names, Wire
 from consolidation.items import Promote, Reject
 from consolidation.policy import SENSITIVE
+from consolidation.proposals import UNMAPPED
 from consolidation.review import version_of
 from graph.ports import OrderKey, Reader
 from graph.state import etag
@@ -34,6 +35,9 @@ from ontology.ids import ClaimId
 LISTED: Final = (*EVERYWHERE, "missing-role", "cursor-mismatch", "store-unavailable")
 SHOWN: Final = (*EVERYWHERE, "missing-role", "not-found", "forgotten", "already-decided", "store-unavailable")
 DECIDED: Final = (*WRITE, "own-review", "already-decided", "precondition-required")
+
+ON_YOU: Final = (SENSITIVE, UNMAPPED)
+"""Rules that stage what no evidence lets go."""
 
 routes = Routes("review", "Decide on what is kept, and not believed yet.")
 
@@ -63,12 +67,13 @@ def list_held(call: Call, query: ReviewQuery) -> Response:
         if len(found) > query.limit:
             last = listed[-1].claim.entry
             now = AsOf(valid_at=call.services.clock.now(), known_at=reader.head.recorded_at)
-            cursor = write_cursor(Cursor(after=(last.position, last.ordinal, 0), as_of=now), filters)
+            place = Cursor(after=(last.position, last.ordinal, 0), as_of=now, served_at=now.valid_at)
+            cursor = write_cursor(place, filters)
             headers["Link"] = next_link(call.path, decode_query(call.query_string), cursor)
         names = rendering.names_told(reader, listed)
         quotes = reader.quotes([told.claim.id for told in listed])
         body: Wire = {
-            "items": [_waiting(reader, told, names, quotes) for told in listed],
+            "items": [_waiting(call, reader, told, names, quotes) for told in listed],
             "next_cursor": cursor,
             "counts": _counts(reader),
         }
@@ -92,7 +97,7 @@ def show_held(call: Call, query: ScopeQuery) -> Response:
             )
         slot = told.claim.slot
         quotes = reader.quotes([told.claim.id])
-        body = _waiting(reader, told, rendering.names_told(reader, [told]), quotes)
+        body = _waiting(call, reader, told, rendering.names_told(reader, [told]), quotes)
         body["current"] = current(call, reader, slot.subject, slot.predicate)["current"]
         headers = {"ETag": version_tag(_version(reader, told)), "Cache-Control": "private, no-cache"}
         if call.matches(headers["ETag"]):
@@ -168,9 +173,9 @@ def _version(reader: Reader, told: Told) -> Version:
     return version_of(told, reader.slot_heads([told.claim.slot]).get(told.claim.slot))
 
 
-def _waiting(reader: Reader, told: Told, names: Names, quotes: Mapping[ClaimId, Quote]) -> Wire:
+def _waiting(call: Call, reader: Reader, told: Told, names: Names, quotes: Mapping[ClaimId, Quote]) -> Wire:
     held = told.held
-    return rendering.claim(told, names) | {
+    return rendering.claim(told, names, call.services.clock.now()) | {
         "rule": None if held is None else held.rule,
         "version": _version(reader, told),
         "span": quoted(quotes.get(told.claim.id)),
@@ -179,7 +184,7 @@ def _waiting(reader: Reader, told: Told, names: Names, quotes: Mapping[ClaimId, 
 
 def _counts(reader: Reader) -> Wire:
     counts = reader.held_counts()
-    waits = sum(n for (state, rule), n in counts.items() if state is Lifecycle.QUARANTINED or rule == SENSITIVE)
+    waits = sum(n for (state, rule), n in counts.items() if state is Lifecycle.QUARANTINED or rule in ON_YOU)
     return {"waits_on_you": waits, "held_by_policy": sum(counts.values()) - waits}
 
 
