@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 from api.announcing import Announcer
 from api.backup_keys import KeyFile
-from api.extractors import InstalledExtractors
+from api.extractors import InstalledExtractors, summariser
 from api.settings import MEMORY, SQLITE, Settings
 from api.streams import Streams
 from consolidation.episodes import Recorder
@@ -295,7 +295,9 @@ def services_over(
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
     )
-    forgetter = Forgetter(store=store, clock=clock, randomness=randomness, outside=_outside(settings, randomness))
+    forgetter = Forgetter(
+        store=store, clock=clock, randomness=randomness, outside=_outside(settings, randomness), observer=announcer,
+    )  # fmt: skip
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
         store=store,
@@ -341,6 +343,7 @@ def make_worker(opened: Services) -> Worker:
         store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads,
         model_trust=Trust[settings.model_trust.upper()],
         records=Records(store=opened.store, clock=opened.clock, randomness=opened.randomness),
+        summarises=summariser(tuple(settings.extractors.split(",")), settings.extractor_model),
     )  # fmt: skip
     return Worker(
         store=opened.store,
