@@ -189,7 +189,7 @@ def test_the_words_of_an_episode_go_and_it_says_when_and_why(api: Api) -> None:
     assert gone["erased_at"] is not None
     assert (gone["source"], gone["record"], gone["operation"]["receipts"]) == ("chat", None, None)
     assert gone["claims"] == before["claims"] != []
-    assert gone["claims"][0]["span"]["quote"] == "Anna joined Fjordwind."
+    assert gone["claims"][0]["span"]["quote"] == "Anna joined Fjordwind"
     assert "MARKER" not in str(gone)
     again = api.client.post("/v1/episodes", json=body).json()["items"][0]
     assert (again["episode"], again["duplicate"]) == (item["episode"], True)
