@@ -148,7 +148,7 @@ def test_each_route_that_needs_the_store_is_asked(asking: Asking) -> None:
         (route.method, route.path.replace(":path", ""))
         for group in GROUPS
         for route in group.listed
-        if "store-unavailable" in route.problems
+        if "store-unavailable" in route.problems and route.path != "/metrics"  # it needs it to know its caller alone
     }
     assert set(asking) == needing
 
