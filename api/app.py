@@ -26,6 +26,7 @@ from api.routes import (
     episodes,
     events,
     facts,
+    forgetting,
     health,
     history,
     namespaces,
@@ -57,6 +58,7 @@ GROUPS: Final = (
     entities.routes,
     ontology.routes,
     events.routes,
+    forgetting.routes,
     namespaces.routes,
     health.routes,
 )

@@ -23,8 +23,9 @@ from graph.owner_keys import KEY_BYTES, OwnerKeys
 from graph.ports import Randomness
 from graph.sealing import NONCE_BYTES
 from ontology.errors import Incorrect, NotFound, Unavailable, Unsupported, shown
-from ontology.ids import Owner
+from ontology.ids import Owner, is_recorded
 from ontology.scope import Tenant
+from ontology.tombstones import Tombstone
 
 FORMAT: Final = "vigencia-backup-keys"
 FORMAT_VERSION: Final = 1
@@ -86,6 +87,11 @@ class KeyFile:
             gone = [owner for owner in owners if tree.keys.generation(tenant, owner) is not None]
             if gone:
                 self._write(Tree(name=tree.name, keys=tree.keys.without(tenant, gone)))
+
+    def forget(self, tenant: Tenant, tombstone: Tombstone) -> None:
+        """Destroy the keys of all of which nothing is left, and of the episodes that lost their words."""
+        emptied = [owner for owner in tombstone.restated if is_recorded(owner)]
+        self.destroy(tenant, [*tombstone.destroyed, *emptied])
 
     def _opened(self, content: bytes) -> Tree:
         name = shown(str(self.path), 400)

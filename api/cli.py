@@ -8,6 +8,7 @@ import typer
 from api.commands.answering import UNEXPECTED, tell
 from api.commands.audit import audit
 from api.commands.backups import backup, restore
+from api.commands.forgetting import forget, tombstones
 from api.commands.journals import journal
 from api.commands.keys import keys
 from api.commands.loading import load
@@ -53,9 +54,10 @@ def _main(
     pass
 
 
-for command in (serve, worker, demo, init, remember, load, state, history, diff, why, backup, restore, doctor):
+for command in (serve, worker, demo, init, remember, load, state, history, diff, why, forget, backup, restore, doctor):
     app.command()(command)
 app.add_typer(review)
+app.add_typer(tombstones)
 app.add_typer(audit)
 app.add_typer(journal)
 app.add_typer(ontology)

@@ -47,6 +47,7 @@ STATUS: Final[Mapping[str, int]] = MappingProxyType(
         "own-review": 403,
         "not-found": 404,
         "method-not-allowed": 405,
+        "forgotten": 410,
         "idempotency-in-flight": 409,
         "conflicting-claim": 409,
         "already-decided": 409,

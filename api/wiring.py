@@ -21,6 +21,7 @@ from api.extractors import InstalledExtractors
 from api.settings import MEMORY, SQLITE, Settings
 from api.streams import Streams
 from consolidation.episodes import Recorder
+from consolidation.forgetting.forgetter import Forgetter
 from consolidation.pipeline import Pipeline, Reads
 from consolidation.records import Records
 from consolidation.serving import Serving
@@ -28,6 +29,7 @@ from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
+from graph.forgetting import Outside
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
 from ontology.claims import Trust
@@ -188,6 +190,7 @@ class Services:
     randomness: Randomness
     settings: Settings
     recorder: Recorder
+    forgetter: Forgetter
     serving: Serving
     sessions: Sessions
     reads: Reads
@@ -219,6 +222,12 @@ def key_file_of(settings: Settings, randomness: Randomness | None = None) -> Key
         missing = "VIGENCIA_BACKUP_KEYS" if path is None else "VIGENCIA_MASTER_KEY_FILE"
         raise Incorrect(f"backups need a key file and a master key, and {missing} is not set", remedy="set both")
     return KeyFile(path, master, randomness or SystemRandomness())
+
+
+def _outside(settings: Settings, randomness: Randomness) -> list[Outside]:
+    """What is told of all that is forgotten: the keys of backups, where there are some."""
+    keys = key_file_of(settings, randomness)
+    return [] if keys is None else [keys]
 
 
 def place_of(settings: Settings) -> Place:
@@ -284,6 +293,7 @@ def services_over(
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
     )
+    forgetter = Forgetter(store=store, clock=clock, randomness=randomness, outside=_outside(settings, randomness))
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
         store=store,
@@ -292,6 +302,7 @@ def services_over(
         randomness=randomness,
         settings=settings,
         recorder=recorder,
+        forgetter=forgetter,
         serving=Serving(store=store, clock=clock, randomness=randomness),
         sessions=sessions,
         reads=reads or named,
@@ -331,7 +342,11 @@ def make_worker(opened: Services) -> Worker:
 
 @contextmanager
 def working(opened: Services) -> Iterator[Services]:
-    """The services with a worker that reads episodes for the length of a block, where the settings want one."""
+    """The services with a worker that reads episodes for the length of a block, where the settings want one.
+
+    What a killed process forgot and did not tell the keys of backups is told first.
+    """
+    opened.forgetter.resume()
     if not opened.settings.worker:
         yield opened
         return

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from consolidation.confidence import recount, reinforce, statement
 from consolidation.lookup import Context, Lookup
@@ -16,8 +16,8 @@ from ontology.claims import ENDED, Claim, Lifecycle, Told, Transition
 from ontology.episodes import Quote
 from ontology.events import ChangeSet, Erasure, Kind, Operation, Shown
 from ontology.facts import FactVersion, Slot, Support, Version
-from ontology.ids import ClaimId, EntityId, Place, claim_id, fact_id
-from ontology.instants import OPEN_END
+from ontology.ids import ClaimId, EntityId, Ledger, Place, claim_id, fact_id
+from ontology.instants import OPEN_END, Instant
 from ontology.line import Extent
 from ontology.values import Value, ValueKey
 
@@ -125,7 +125,7 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
     """Fold what was asked for, and tell what it did."""
     works = {slot: work for slot, work in draft.works.items() if work.touched}
     outcomes = {slot: work.outcome() for slot, work in works.items()}
-    opened = _opened(context, works, outcomes)
+    opened = versions_opened(context, works, outcomes)
     created = tuple(lookup.created.values())
     if not works and not draft.erasures:
         recorded_at = tx.head.recorded_at if tx.head.position else None
@@ -149,8 +149,8 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
         transitions=tuple(_transitions(context, draft)),
         closed=tuple(outcome.current[run] for outcome in outcomes.values() for run in outcome.change.closed),
         opened=tuple(version for versions in opened.values() for version in versions),
-        hidden=tuple(s for slot, o in outcomes.items() for s in _shown(context, slot, o.change.hidden)),
-        shown=tuple(s for slot, o in outcomes.items() for s in _shown(context, slot, o.change.shown)),
+        hidden=tuple(s for slot, o in outcomes.items() for s in shown_rows(context, slot, o.change.hidden)),
+        shown=tuple(s for slot, o in outcomes.items() for s in shown_rows(context, slot, o.change.shown)),
         support=tuple(_supports(tx, context, draft, works)),
         slots=tuple(work.head_after(context.position) for work in works.values() if not work.ends_empty),
     )
@@ -169,9 +169,21 @@ def finish(tx: Transaction, context: Context, lookup: Lookup, draft: Draft) -> F
     )
 
 
-def _opened(
-    context: Context, works: Mapping[Slot, SlotWork], outcomes: Mapping[Slot, Outcome]
+class Committing(Protocol):
+    """Where a commit will stand."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def now(self) -> Instant: ...
+
+
+def versions_opened(
+    context: Committing, works: Mapping[Slot, SlotWork], outcomes: Mapping[Slot, Outcome]
 ) -> dict[Slot, list[FactVersion]]:
+    """The versions that each slot opens, numbered in order."""
     opened: dict[Slot, list[FactVersion]] = {}
     ordinal = 0
     for slot, outcome in outcomes.items():
@@ -198,7 +210,8 @@ def _opened(
     return opened
 
 
-def _shown(context: Context, slot: Slot, extents: Sequence[Extent]) -> Iterator[Shown]:
+def shown_rows(context: Committing, slot: Slot, extents: Sequence[Extent]) -> Iterator[Shown]:
+    """Where claims show, or do not any more."""
     for extent in extents:
         entry = extent.entry
         if entry.value is None:

@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from consolidation.finish import EVIDENCE_READ, Draft
+from consolidation.forgetting.graves import FORGOTTEN, Graves
+from consolidation.forgetting.plan import NAMES
 from consolidation.items import Read
 from consolidation.lookup import Context
 from consolidation.policy import (
@@ -35,10 +37,11 @@ _RESULT = {Lifecycle.QUARANTINED: Result.QUARANTINED, Lifecycle.STAGED: Result.S
 class Gate:
     """Where what a transaction is told is let in."""
 
-    def __init__(self, tx: Transaction, context: Context, draft: Draft) -> None:
+    def __init__(self, tx: Transaction, context: Context, draft: Draft, graves: Graves) -> None:
         self._tx = tx
         self._context = context
         self._draft = draft
+        self._graves = graves
         self._sessions: dict[EpisodeId, str | None] = {}
 
     def trust(self, asked: Trust | None) -> Trust:
@@ -54,7 +57,7 @@ class Gate:
     ) -> None:  # fmt: skip
         """Fold a new claim, hold it, or keep nothing of it; the receipt says which."""
         heard = self._heard(claim, predicate, work)
-        verdict = judge(claim, predicate, self._around(claim, predicate, work, heard, read))
+        verdict = judge(claim, predicate, self._around(claim, predicate, work, heard, read)) or self._forgotten(claim)
         if isinstance(verdict, TurnedAway):
             receipt.result, receipt.rule, receipt.reason = Result.IGNORED, verdict.rule, verdict.reason
             return
@@ -135,6 +138,17 @@ class Gate:
             )
 
     # ---- what these are made of
+
+    def _forgotten(self, claim: Claim) -> Held | None:
+        """That a name waits which was forgotten: nobody knows whether it is the same one's."""
+        value = claim.value
+        if claim.slot.predicate not in NAMES or value is None or not claim.entry.asserts:
+            return None
+        stone = self._graves.holding(value.text)
+        if stone is None:
+            return None
+        reason = f"the name was forgotten ({stone.id}), and may be that of somebody else"
+        return Held(state=Lifecycle.QUARANTINED, rule=FORGOTTEN, reason=reason)
 
     def _heard(self, claim: Claim, predicate: Predicate, work: SlotWork) -> list[Told]:
         """What was told of its value before, where that matters."""

@@ -8,7 +8,7 @@ import orjson
 
 from graph.ports import Answered, Transaction
 from ontology.canonical import incorrect
-from ontology.errors import JSON, KeyReused, shown
+from ontology.errors import JSON, Gone, KeyReused, shown
 from ontology.instants import Instant
 
 KEY_CHARS_MAX: Final = 255
@@ -30,11 +30,14 @@ def check_key(key: str) -> None:
 
 
 def replayed(tx: Transaction, principal: str, key: str, request: bytes, now: Instant) -> Written | None:
-    """The answer to the first attempt, `None` where this is it. Raises `KeyReused` for another request."""
+    """The answer to the first attempt, `None` where this is it. Raises `KeyReused` for another request, `Gone`
+    where what it did was forgotten."""
     tx.forget_keys(now)
     answered = tx.answered(principal, key)
     if answered is None:
         return None
+    if not answered.receipt:
+        raise Gone(f"what the idempotency key {shown(key)} stands for was forgotten since")
     if answered.request != request:
         raise KeyReused(
             f"the idempotency key {shown(key)} stands for another request; make a new key for each operation"

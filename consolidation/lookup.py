@@ -17,6 +17,7 @@ from consolidation.check import (
     CheckedRetractFact,
     Telling,
 )
+from consolidation.forgetting.graves import Graves
 from consolidation.policy import Authority
 from consolidation.vouching import Sources
 from graph.ports import Page, Transaction
@@ -68,6 +69,7 @@ class Lookup:
         self._episodes = tx.episodes(sorted(named)) if named else {}
         self._heads = tx.slot_heads(sorted(self._slots(items), key=_slot_order)) if self._by_id else {}
         self._types: dict[EntityId, frozenset[str]] = {}
+        self.graves = Graves(tx)
 
     def entity(self, mention: EntityMention, at: str, *, create: bool = True, declares: bool = False) -> Entity:
         """The entity that is mentioned; one with a new key is created where the operation may `create` it.
@@ -78,12 +80,14 @@ class Lookup:
         if mention.id is not None:
             known = self._by_id.get(mention.id)
             if known is None:
+                self.graves.refuse_id(mention.id, at)
                 raise _unknown(f"no entity {shown(mention.id)} here", at, "not_found", "not-found")
             return known
         if mention.key is None:
             raise AssertionError("a mention has an id or a key")
         known = self._by_key.get(mention.key)
         if known is None:
+            self.graves.refuse_key(mention.key, at)
             if not create:
                 raise _unknown(f"no entity has the key {shown(mention.key)} here", at, "not_found", "not-found")
             if self._context.schema.strict and not declares:
@@ -110,6 +114,7 @@ class Lookup:
             return None
         known = self._episodes.get(id)
         if known is None and is_recorded(id):
+            self.graves.refuse_id(id, "/episode")
             raise _unknown(f"no episode {shown(id)} is recorded here", "/episode", "not_found", "not-found")
         if known is None:
             source = telling.source or principal

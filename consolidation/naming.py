@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from consolidation.extraction.base import ByKey, ByName, Hold, Me, Mention
+from consolidation.forgetting.graves import FORGOTTEN, Graves
 from consolidation.policy import Held
 from graph.ports import Order, Page, Reader
 from graph.state import resolve
@@ -31,6 +32,7 @@ class Names:
         self._reader = reader
         self._as_of = resolve(reader.head, now, None, None)
         self._episode = episode
+        self._graves = Graves(reader)
         self._known: dict[str, dict[str, str]] = {}
         self._new: list[tuple[str, str]] = []
         self._made: set[str] = set()
@@ -44,6 +46,10 @@ class Names:
                 if name not in self._known:
                     self._known[name] = self._find(name)
                 found = self._known[name]
+                if FORGOTTEN in found:
+                    reason = f"the name was forgotten ({found[FORGOTTEN]}), and may be that of somebody else"
+                    doubts.append(Held(state=Lifecycle.QUARANTINED, rule=FORGOTTEN, reason=reason))
+                    return self._stand_in(place)
                 if not found:
                     reason = f"several are called {shown(name)}, and nobody told which one is meant"
                     doubts.append(Held(state=Lifecycle.QUARANTINED, rule=AMBIGUOUS_NAME, reason=reason))
@@ -75,7 +81,7 @@ class Names:
         return [fact.version.id for fact in found]
 
     def _find(self, name: str) -> dict[str, str]:
-        """A key or an id; empty where several have the name."""
+        """A key or an id; empty where several have the name, and a tombstone where nobody has who once had it."""
         folded = normalised(name)
         for text in dict.fromkeys((name, " ".join(name.split()))):
             named = self._reader.list_entities(self._as_of, type=None, name=text, limit=NAMESAKES, after=None)
@@ -88,6 +94,9 @@ class Names:
         for key in keys:
             if key in known and (key != folded or not self._is_unseen(known[key].id)):
                 return {"id": known[key].id}
+        stone = self._graves.holding(name)
+        if stone is not None:
+            return {FORGOTTEN: stone.id}
         if folded not in self._made:
             self._made.add(folded)
             self._new.append((folded, " ".join(name.split())))

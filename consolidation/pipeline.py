@@ -145,6 +145,8 @@ class Pipeline:
             else:
                 receipt.add(written.receipt, steps)
                 return
+        if before is not None and not before.receipt:
+            raise Unreadable("what was read of it was forgotten since")
         if before is not None:
             receipt.add(restored(before.receipt), None)
 

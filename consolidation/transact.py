@@ -50,7 +50,7 @@ class Transact:
         self._items = items
         self._lookup = Lookup(tx, context, items)
         self._draft = Draft()
-        self._gate = Gate(tx, context, self._draft)
+        self._gate = Gate(tx, context, self._draft, self._lookup.graves)
         self._spare = len(items) - 1
 
     def run(self) -> Finished:

@@ -89,7 +89,12 @@ def _erasures(reader: Reader) -> Iterator[tuple[Erasure, Instant]]:
     after = 0
     while page := reader.events(after=after, limit=PAGE):
         for event, payloads in page:
-            if event.kind is Kind.ERASE:
-                erasures = journal.decode(event, payloads, tenant=reader.scope.tenant).erasures
-                yield from ((each, event.recorded_at) for each in erasures)
+            if event.kind in (Kind.ERASE, Kind.FORGET):
+                changes = journal.decode(event, payloads, tenant=reader.scope.tenant)
+                yield from ((each, event.recorded_at) for each in changes.erasures)
+                yield from ((_of_slot(each.slot), event.recorded_at) for each in changes.removals)
         after = page[-1][0].position
+
+
+def _of_slot(slot: Slot) -> Erasure:
+    return Erasure(scope=slot.scope, subject=slot.subject, predicate=slot.predicate, value_key=None)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from graph.journal_rows import read_record, read_verbatim
+from graph.tombstones import read_lift, read_tombstone
 from ontology.claims import Claim, Entity, Episode, Lifecycle, Source, Told, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
 from ontology.episodes import EpisodeRecord, Kept, Quote, RecordedEpisode
@@ -35,6 +36,7 @@ from ontology.instants import OPEN_END, OPEN_START, Instant, Semantics
 from ontology.line import Extent
 from ontology.operations import Backlog, Operation, State
 from ontology.scope import Namespace, Purpose, Scope, Tenant
+from ontology.tombstones import Tombstone
 from ontology.values import Value, ValueKey, ValueType
 
 Row = Sequence[Any]
@@ -82,6 +84,13 @@ def recorded_episode(scope: Scope, row: Row) -> RecordedEpisode:
     read = episode(row[:4])
     words = None if row[9] is None else read_verbatim(payload(read.id, row[6:10]), scope.tenant)
     return RecordedEpisode(episode=read, scope=scope, recorded_at=row[4], principal=row[5], verbatim=words)
+
+
+def tombstone(ledger: Ledger, tenant: Tenant, row: Row) -> Tombstone:
+    """Of (document, actor, position, recorded_at), and the actor, the position and the time of its lift."""
+    document, actor, position, recorded_at, *lift = row
+    lifted = None if lift[0] is None else read_lift(ledger, position, lift)
+    return read_tombstone(json.loads(document), tenant, (actor, position, recorded_at), lifted)
 
 
 def record(ledger: Ledger, tenant: Tenant, row: Row) -> EpisodeRecord | None:

@@ -31,8 +31,7 @@ class TombstoneReader(Protocol):
         ...
 
     def tombstone_of(self, id: str) -> Tombstone | None:
-        """The one that stands for a tombstone's own id, or for that of an entity, a recorded episode, a claim or a
-        fact which is gone."""
+        """The one that stands for the id of an entity, a recorded episode, a claim or a fact which is gone."""
         ...
 
     def marked(self, marks: Sequence[Mark]) -> dict[Mark, Tombstone]:
@@ -67,8 +66,8 @@ class ForgettingTransaction(Protocol):
         """The same for a source."""
         ...
 
-    def all_of_value(self, value: ValueKey) -> list[Told]:
-        """The same for a value, whatever its slot."""
+    def all_of_entity(self, value: ValueKey) -> list[Told]:
+        """The same for those that point at the entity which has this value key."""
         ...
 
     def kept_answers(self) -> Iterator[KeptAnswer]:

@@ -14,7 +14,7 @@ from graph.journal_sections import Section
 from graph.ports import Head
 from graph.restating import restate, without
 from ontology.errors import Fault, shown
-from ontology.events import ChangeSet, Commit, Event, Payload, Restated
+from ontology.events import ChangeSet, Commit, Destroyed, Event, Payload, Restated
 from ontology.ids import ClaimId, EntityId, Owner
 from ontology.scope import Tenant
 
@@ -23,6 +23,7 @@ __all__ = ["NO_DIGEST", "commit", "decode", "event_digest", "restate", "verify_c
 NO_DIGEST: Final = bytes(32)
 """What the first event has as the digest of the event before."""
 
+NOTHING: Final = Destroyed()
 _DOMAIN: Final = "vigencia-event-1"
 
 
@@ -32,6 +33,7 @@ def commit(
     *,
     salts: Callable[[], bytes],
     restated: Sequence[Restated] = (),
+    destroyed: Destroyed = NOTHING,
     owners: Mapping[ClaimId, EntityId] | None = None,
 ) -> Commit:
     """The change set with its event, chained to `head`, and its payloads, in the order in which subjects come up.
@@ -45,6 +47,7 @@ def commit(
     payloads = tuple(seal(part.subject, salts(), body) for part, body in _split(changes, owners or {}))
     digests = tuple((payload.subject, payload.digest) for payload in payloads)
     restatements = tuple((each.position, each.payload.subject, each.payload.digest) for each in restated)
+    restatements += tuple((position, subject, NO_DIGEST) for position, subject in destroyed.payloads)
     event = Event(
         position=changes.position,
         recorded_at=changes.recorded_at,
@@ -55,7 +58,9 @@ def commit(
         previous=head.digest,
         digest=NO_DIGEST,
     )
-    return Commit(changes=changes, event=_sealed(event), payloads=payloads, restated=tuple(restated))
+    return Commit(
+        changes=changes, event=_sealed(event), payloads=payloads, restated=tuple(restated), destroyed=destroyed
+    )
 
 
 def decode(event: Event, payloads: Iterable[Payload], *, tenant: Tenant | None = None) -> ChangeSet:
@@ -92,6 +97,10 @@ def decode(event: Event, payloads: Iterable[Payload], *, tenant: Tenant | None =
         support=found[Section.SUPPORT],
         slots=found[Section.SLOTS],
         records=found[Section.RECORDS],
+        removals=found[Section.REMOVALS],
+        tombstones=found[Section.TOMBSTONES],
+        lifts=found[Section.LIFTS],
+        secret=next(iter(found[Section.SECRETS]), None),
     )
 
 
@@ -204,6 +213,12 @@ def _sections(
         yield Section.QUOTES, changes.quotes, [said_of[each.claim] for each in changes.quotes]
     if changes.records:
         yield Section.RECORDS, changes.records, [each.episode for each in changes.records]
+    if changes.tombstones:
+        yield Section.TOMBSTONES, changes.tombstones, [None] * len(changes.tombstones)
+    if changes.lifts:
+        yield Section.LIFTS, changes.lifts, [None] * len(changes.lifts)
+    if changes.secret is not None:
+        yield Section.SECRETS, (changes.secret,), [None]
     if changes.transitions:
         yield Section.TRANSITIONS, changes.transitions, _of_transitions(changes, owners)
     for section, rows in (
@@ -214,6 +229,7 @@ def _sections(
         (Section.SHOWN, changes.shown),
         (Section.SUPPORT, changes.support),
         (Section.SLOTS, changes.slots),
+        (Section.REMOVALS, changes.removals),
     ):
         if rows:
             yield section, rows, [row.slot.subject for row in rows]

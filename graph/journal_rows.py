@@ -15,16 +15,18 @@ import orjson
 
 from graph.journal_sections import Section
 from graph.journal_words import quote_row, read_quote, read_record_row, read_words, record_row, words_row
+from graph.tombstones import read_tombstone, tombstone_row
 from ontology.claims import Claim, Entity, Episode, Lifecycle, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
-from ontology.episodes import EpisodeRecord, Verbatim
-from ontology.events import Erasure, Operation, Payload, Shown, SlotHead
+from ontology.episodes import EMPTIED, EpisodeRecord, Verbatim
+from ontology.events import Erasure, Operation, Payload, Removal, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import EpisodeId, Owner
 from ontology.instants import OPEN_END, Instant, Semantics
 from ontology.schema import Schema
 from ontology.schema_document import schema_document, schema_from_document
 from ontology.scope import Scope, Tenant
+from ontology.tombstones import Lift, Tombstone
 from ontology.values import Value, ValueKey, ValueType
 
 FORMAT: Final = 2
@@ -187,6 +189,15 @@ class Encoder:
     def slot(self, head: SlotHead) -> Written:
         version = None if head.version == self._position else head.version
         return (self._slot(head.slot), version, head.last, head.functional, head.plain, head.trust, head.rejected)
+
+    def removal(self, removal: Removal) -> Written:
+        return (self._slot(removal.slot), removal.claims, removal.versions, removal.quotes)
+
+    def tombstone(self, stone: Tombstone) -> Written:
+        return (stone.scope.tenant, *tombstone_row(stone))
+
+    def lift(self, lift: Lift) -> Written:
+        return (lift.tombstone,)
 
     def _slot(self, slot: Slot) -> int:
         scope = slot.scope
@@ -360,6 +371,23 @@ class Decoder:
             rejected=rejected,
         )
 
+    def removal(self, row: Row) -> Removal:
+        slot, claims, versions, quotes = row
+        return Removal(
+            slot=self._slots[slot], claims=tuple(claims), versions=tuple(versions), quotes=tuple(quotes)
+        )  # fmt: skip
+
+    def tombstone(self, row: Row) -> Tombstone:
+        tenant, *rest = row
+        made = self._principal, self._position, self._recorded_at
+        return read_tombstone(rest, tenant if self._tenant is None else self._tenant, made, None)
+
+    def lift(self, row: Row) -> Lift:
+        (stone,) = row
+        return Lift(
+            tombstone=stone, actor=self._principal, position=self._position, recorded_at=self._recorded_at
+        )  # fmt: skip
+
     def _read_slot(self, slot: Sequence[Any]) -> Slot:
         tenant, namespace, purpose, predicate, language = slot
         scope = self._read_scope(tenant, namespace, purpose)
@@ -377,7 +405,8 @@ class Decoder:
 def read_verbatim(payload: Payload, tenant: Tenant) -> Verbatim | None:
     """The words in the payload of a recorded episode; `None` where they are not in it any more."""
     rows = load(payload)[3][Section.VERBATIMS]
-    return read_words(rows[0], EpisodeId(payload.subject or ""), tenant) if rows else None
+    words = read_words(rows[0], EpisodeId(payload.subject or ""), tenant) if rows else None
+    return None if words is None or words.body == EMPTIED else words
 
 
 def read_record(payload: Payload, tenant: Tenant) -> EpisodeRecord | None:
@@ -403,6 +432,10 @@ ENCODE: Final[dict[Section, Callable[[Encoder, Any], Written]]] = {
     Section.VERBATIMS: Encoder.verbatim,
     Section.QUOTES: lambda _, quote: quote_row(quote),
     Section.RECORDS: Encoder.record,
+    Section.REMOVALS: Encoder.removal,
+    Section.TOMBSTONES: Encoder.tombstone,
+    Section.LIFTS: Encoder.lift,
+    Section.SECRETS: lambda _, secret: (secret.hex(),),
 }
 
 DECODE: Final[dict[Section, Callable[[Decoder, Row], Any]]] = {
@@ -422,4 +455,8 @@ DECODE: Final[dict[Section, Callable[[Decoder, Row], Any]]] = {
     Section.VERBATIMS: Decoder.verbatim,
     Section.QUOTES: lambda _, row: read_quote(row),
     Section.RECORDS: Decoder.record,
+    Section.REMOVALS: Decoder.removal,
+    Section.TOMBSTONES: Decoder.tombstone,
+    Section.LIFTS: Decoder.lift,
+    Section.SECRETS: lambda _, row: bytes.fromhex(row[0]),
 }

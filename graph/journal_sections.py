@@ -23,10 +23,14 @@ class Section(enum.IntEnum):
     VERBATIMS = 13
     QUOTES = 14
     RECORDS = 15
+    REMOVALS = 16
+    TOMBSTONES = 17
+    LIFTS = 18
+    SECRETS = 19
 
 
 SLOT_FIELD: Final = {
     Section.CLAIMS: 1, Section.CLOSED: 3, Section.OPENED: 3, Section.HIDDEN: 1, Section.SHOWN: 1,
-    Section.SUPPORT: 0, Section.SLOTS: 0,
+    Section.SUPPORT: 0, Section.SLOTS: 0, Section.REMOVALS: 0,
 }  # fmt: skip
 """Where a row of a section names its slot; its value, where it has one, stands next to it."""

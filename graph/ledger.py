@@ -16,6 +16,7 @@ from graph import decoding
 from graph.decoding import Row
 from graph.journal_words import record_row
 from graph.ports import MemoryStore
+from graph.tombstones import tombstone_row
 from ontology.claims import Claim, Entity, Episode, Transition
 from ontology.episodes import EpisodeRecord, Kept, Quote
 from ontology.facts import FactVersion, Slot, Support
@@ -24,12 +25,17 @@ from ontology.instants import OPEN_END
 from ontology.schema import Schema
 from ontology.schema_document import schema_document, schema_from_document
 from ontology.scope import Namespace, Purpose, Scope, Tenant
+from ontology.tombstones import Tombstone
 from ontology.values import ValueType
 
-KINDS: Final = ("schema", "entity", "episode", "kept", "claim", "transition", "version", "support", "quote", "record")
+KINDS: Final = (
+    "schema", "entity", "episode", "kept", "claim", "transition", "version", "support", "quote", "record", "tombstone",
+)  # fmt: skip
 """In the order in which a store gives them."""
 
-LedgerItem = Schema | Entity | Episode | Kept | Claim | Transition | FactVersion | Support | Quote | EpisodeRecord
+LedgerItem = (
+    Schema | Entity | Episode | Kept | Claim | Transition | FactVersion | Support | Quote | EpisodeRecord | Tombstone
+)
 
 _SLOT: Final = {"claim": 1, "version": 1, "support": 0}
 """Where a row has its slot: (namespace, purpose, subject, predicate, language)."""
@@ -73,6 +79,7 @@ def read_ledger(
         "quote": lambda row: decoding.quote(ledger, row),
         "record": lambda row: decoding.record(ledger, tenant, row),
         "support": lambda row: decoding.support(slot(row, 5), row[0], row[1:5], row[1]),
+        "tombstone": lambda row: decoding.tombstone(ledger, tenant, row),
     }
     for kind in KINDS:
         for row in stored[kind]:
@@ -106,6 +113,8 @@ def ledger_order(item: LedgerItem) -> tuple[Any, ...]:
             scope, subject = slot.scope, _place(slot.subject, ENTITY)
             rest = (scope.namespace, scope.purpose, *subject, slot.predicate, slot.language, item.value_key)
             return item.recorded_from, *rest
+        case Tombstone():
+            return (item.position,)
         case _:
             assert_never(item)
 
@@ -221,6 +230,10 @@ def _row(item: LedgerItem) -> tuple[int, tuple[object, ...]]:
         case EpisodeRecord(scope=scope):
             cited = orjson.dumps(record_row(item)[3:]).decode()
             return 9, (item.episode, scope.namespace, scope.purpose, item.made_by, item.summary, cited)
+        case Tombstone(lifted=lifted):
+            lift = (None, None, None) if lifted is None else (lifted.actor, lifted.position, lifted.recorded_at)
+            document = orjson.dumps(tombstone_row(item)).decode()
+            return 10, (document, item.actor, item.position, item.recorded_at, *lift)
         case _:
             assert_never(item)
 

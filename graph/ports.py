@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from graph.access import AccessStore, AccessTransaction
+from graph.forgetting import ForgettingTransaction, Scrubbed, TombstoneReader
 from graph.queue import Queue
 from graph.sessions import SessionStore, SessionTransaction
 from ontology.claims import Entity, Episode, Lifecycle, Source, Told
@@ -106,7 +107,7 @@ class Answered:
     receipt: bytes
 
 
-class Reader(Protocol):
+class Reader(TombstoneReader, Protocol):
     """One consistent snapshot of one scope. What belongs to another scope is not found."""
 
     @property
@@ -244,8 +245,12 @@ class Reader(Protocol):
         ...
 
 
-class Transaction(Reader, AccessTransaction, SessionTransaction, Protocol):
+class Transaction(Reader, AccessTransaction, ForgettingTransaction, SessionTransaction, Protocol):
     """A reader under the tenant's write lock. A write applies at most one commit, an import many, all or none."""
+
+    def within(self, scope: Scope) -> "Transaction":
+        """The same transaction, looking at another scope of the tenant, before anything is applied."""
+        ...
 
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
         """What is believed now around a stretch of valid time, and `margin` versions more on each side.
@@ -283,8 +288,9 @@ class Transaction(Reader, AccessTransaction, SessionTransaction, Protocol):
         """Queue the reading of episodes that this transaction recorded, each with a place in its session."""
         ...
 
-    def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
-        """Every payload about a subject or a recorded episode that still exists, with its position, in order."""
+    def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
+        """Every payload about a subject or a recorded episode that still exists, with its position, in order; with
+        `None` those that concern neither."""
         ...
 
     def apply(self, commit: Commit, *, ledger: Ledger) -> None:
@@ -360,13 +366,18 @@ class MemoryStore(Protocol):
     def tenants(self) -> list[Tenant]: ...
 
     def scopes(self, tenant: Tenant) -> list[Scope]:
-        """Every scope of the tenant that was written to, by (namespace, purpose)."""
+        """Every scope of the tenant of which there are claims or recorded episodes, by (namespace, purpose)."""
         ...
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         """Every row of a tenant's ledger as (kind, plain values), in a total order that all stores share: what
-        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, transition, version, support, quote, record.
-        """
+        `ledger_hash` hashes. Kinds: schema, entity, episode, kept, claim, transition, version, support, quote,
+        record, tombstone."""
+        ...
+
+    def scrub(self) -> Scrubbed:
+        """Leave nothing in the files of what was erased before. Called again after a crash: a store that has begun
+        one ends it when it is opened."""
         ...
 
     def check(self, now: Instant) -> list[Finding]:

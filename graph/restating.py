@@ -1,11 +1,16 @@
-"""What erasures leave of a payload that the journal already keeps. Pure."""
+"""What erasures and forgetting leave of a payload that the journal already keeps. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from graph.journal_rows import Row, dump, load, seal
 from graph.journal_sections import SLOT_FIELD, Section
+from graph.journal_words import read_words, words_row
+from ontology.episodes import EMPTIED, Kept, emptied
 from ontology.events import Erasure, Payload, Restated
-from ontology.ids import ClaimId
+from ontology.facts import Slot
+from ontology.ids import ClaimId, EpisodeId, FactId, Owner
+from ontology.values import ValueKey
 
 
 def restate(
@@ -43,6 +48,58 @@ def without(
     if left == body:
         return None
     return seal(payload.subject, salt, dump(left))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cut:
+    """What forgetting takes out of payloads that stay."""
+
+    claims: frozenset[ClaimId]
+    versions: frozenset[FactId]
+    quotes: frozenset[ClaimId]
+    """Of these claims, which stay."""
+    values: frozenset[tuple[Slot, ValueKey]]
+    """Those that no claim is left to say."""
+    slots: frozenset[Slot]
+    """Those without claims."""
+    episodes: frozenset[EpisodeId]
+    named: frozenset[str]
+    """Ids and sources: an operation that names one of these goes."""
+
+
+def cut(payloads: Iterable[tuple[int, Payload]], what: Cut, *, salts: Callable[[], bytes]) -> list[Restated]:
+    """What is left of the payloads from which forgetting takes something."""
+    found = []
+    for position, payload in payloads:
+        body = load(payload)
+        left = _Uncut(body, what, payload).body()
+        if left != body:
+            found.append(Restated(position=position, payload=seal(payload.subject, salts(), dump(left))))
+    return found
+
+
+def empty(
+    payloads: Iterable[tuple[int, Payload]], *, salts: Callable[[], bytes]
+) -> tuple[list[Restated], list[Kept], list[tuple[int, Owner]]]:
+    """What is left of the payloads about recorded episodes that lose their words, how the episodes are kept from now
+    on, and of which payloads nothing is left."""
+    found: list[Restated] = []
+    kept: list[Kept] = []
+    whole: list[tuple[int, Owner]] = []
+    for position, payload in payloads:
+        body = load(payload)
+        owner = EpisodeId(payload.subject or "")
+        words = [read_words(row, owner, None) for row in body[3][Section.VERBATIMS]]
+        if not words:
+            whole.append((position, owner))
+        elif words[0].body != EMPTIED:
+            left = emptied(words[0])
+            sections: list[list[object]] = [[] for _ in Section]
+            sections[Section.VERBATIMS] = [words_row(left)]
+            shell = dump([body[0], [], [], sections, None])
+            found.append(Restated(position=position, payload=seal(owner, salts(), shell)))
+            kept.append(left.kept)
+    return found, kept, whole
 
 
 def outlives(detail: Mapping[str, object], erasure: Erasure, claims: Collection[ClaimId]) -> bool:
@@ -87,20 +144,9 @@ class _Remains:
         """The one of the transaction; `None` where nothing here tells, then operations may be of any."""
 
     def body(self) -> Row:
-        sections: list[list[Row]] = []
-        places: list[list[int] | None] | None = None if self._places is None else [None] * len(Section)
-        for section in Section:
-            rows = self._sections[section]
-            kept = [index for index, row in enumerate(rows) if self.stays(section, row)]
-            sections.append([rows[index] for index in kept])
-            if places is not None and self._places[section] is not None:
-                places[section] = [self._places[section][index] for index in kept]
-        sections[Section.ERASURES] = [self._covered(row) for row in sections[Section.ERASURES]]
-        slots = {row[at] for section, at in SLOT_FIELD.items() for row in sections[section]}
-        values = {
-            row[at + 1] for section, at in SLOT_FIELD.items() if section != Section.SLOTS for row in sections[section]
-        }
-        return [self._format, _only(slots, self._slots), _only(values, self._values), sections, places]
+        return rest(
+            self._format, self._slots, self._values, self._sections, self._places, self.stays, self._rewritten
+        )  # fmt: skip
 
     def stays(self, section: Section, row: Row) -> bool:
         match section:
@@ -111,13 +157,16 @@ class _Remains:
                 )
             case Section.TRANSITIONS | Section.QUOTES:
                 return row[0] not in self._claims
-            case Section.SLOTS:
+            case Section.SLOTS | Section.REMOVALS:
                 return not any(self._hits(erasure, row[0], None) for erasure in self._erasures)
             case Section.CLAIMS | Section.CLOSED | Section.OPENED | Section.HIDDEN | Section.SHOWN | Section.SUPPORT:
                 at = SLOT_FIELD[section]
                 return not any(self._hits(erasure, row[at], row[at + 1]) for erasure in self._erasures)
             case _:
                 return True
+
+    def _rewritten(self, section: Section, rows: list[Row]) -> list[Row]:
+        return [self._covered(row) for row in rows] if section is Section.ERASURES else rows
 
     def _hits(self, erasure: Erasure, slot: int, value: int | None) -> bool:
         if not _within(erasure, self._slots[slot]) or erasure.predicate not in (None, self._slots[slot][3]):
@@ -131,6 +180,86 @@ class _Remains:
             if _within(erasure, row) and erasure.predicate in (None, row[3]) and taken in (None, row[4]):
                 row = [*row[:3], erasure.predicate, taken]
         return row
+
+
+class _Uncut:
+    """The body of a payload without what a cut takes."""
+
+    def __init__(self, body: Row, what: Cut, payload: Payload) -> None:
+        self._format, self._slots, self._values, self._sections, self._places = body
+        self._cut = what
+        self._subject = payload.subject
+        self._gone = {(*_framed(slot), key.hex()) for slot, key in what.values}
+        self._empty = {_framed(slot) for slot in what.slots}
+        self._keys = {key.hex() for _, key in what.values}
+
+    def body(self) -> Row:
+        return rest(self._format, self._slots, self._values, self._sections, self._places, self._stays)
+
+    def _stays(self, section: Section, row: Row) -> bool:
+        what = self._cut
+        match section:
+            case Section.CLAIMS | Section.TRANSITIONS | Section.HIDDEN | Section.SHOWN:
+                return row[0] not in what.claims
+            case Section.QUOTES:
+                return row[0] not in what.claims and row[0] not in what.quotes
+            case Section.CLOSED | Section.OPENED:
+                return row[0] not in what.versions
+            case Section.SUPPORT:
+                return (*self._slot(row[0]), self._values[row[1]][0]) not in self._gone
+            case Section.SLOTS:
+                return self._slot(row[0]) not in self._empty
+            case Section.EPISODES:
+                return row[0] not in what.episodes
+            case Section.OPERATIONS:
+                return not self._names(row[2])
+            case _:
+                return True
+
+    def _slot(self, index: int) -> tuple[object, ...]:
+        _, *named = self._slots[index]
+        return (self._subject, *named)
+
+    def _names(self, detail: Mapping[str, object]) -> bool:
+        """Whether an operation is about something that goes."""
+        withdrawn = detail.get("withdrawn")
+        named = {detail.get("claim"), detail.get("target"), *(withdrawn if isinstance(withdrawn, list) else ())}
+        if named & (self._cut.claims | self._cut.named):
+            return True
+        return detail.get("old") in self._keys or detail.get("value") in self._keys
+
+
+def rest(
+    form: object,
+    slots: Sequence[Row | None],
+    values: Sequence[Row | None],
+    sections: Sequence[list[Row]],
+    places: Sequence[list[int] | None] | None,
+    stays: Callable[[Section, Row], bool],
+    change: Callable[[Section, list[Row]], list[Row]] = lambda _, rows: rows,
+) -> Row:
+    """The body with those rows alone that stay, each at its place, and what they name in its tables."""
+    left: list[list[Row]] = []
+    left_places: list[list[int] | None] | None = None if places is None else [None] * len(Section)
+    for section in Section:
+        rows = sections[section]
+        kept = [index for index, row in enumerate(rows) if stays(section, row)]
+        left.append(change(section, [rows[index] for index in kept]))
+        listed = None if places is None else places[section]
+        if left_places is not None and listed is not None:
+            left_places[section] = [listed[index] for index in kept]
+    used = {row[at] for section, at in SLOT_FIELD.items() for row in left[section]}
+    used_values = {
+        row[at + 1]
+        for section, at in SLOT_FIELD.items()
+        if section not in (Section.SLOTS, Section.REMOVALS)
+        for row in left[section]
+    }
+    return [form, _only(used, slots), _only(used_values, values), left, left_places]
+
+
+def _framed(slot: Slot) -> tuple[object, ...]:
+    return slot.subject, slot.scope.namespace, slot.scope.purpose, slot.predicate, slot.language
 
 
 def _only(used: set[int | None], table: Sequence[Row | None]) -> list[Row | None]:

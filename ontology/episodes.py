@@ -16,6 +16,9 @@ from ontology.ids import ClaimId, EpisodeId
 from ontology.instants import Instant
 from ontology.scope import Scope
 
+EMPTIED: Final = ""
+"""The body of a verbatim whose words were destroyed, though its episode stays; nobody records an empty one."""
+
 _DOMAIN: Final = "vigencia-episode-1"
 
 
@@ -165,3 +168,13 @@ def content_of(
     if vouched != UNSIGNED:
         framed += [vouched.trust.word, vouched.signed, vouched.key]
     return hashlib.sha256(orjson.dumps(framed)).digest()
+
+
+def emptied(verbatim: Verbatim) -> Verbatim:
+    """The verbatim of an episode that stays, with nothing in it: not even what it would be known by again."""
+    kept = verbatim.kept
+    content = hashlib.sha256(orjson.dumps([_DOMAIN, "emptied", kept.episode])).digest()
+    return Verbatim(
+        kept=Kept(episode=kept.episode, scope=kept.scope, content=content), body=EMPTIED,
+        media_type=verbatim.media_type, session=None, source_uri=None, me=None, said_at=None, vouched=UNSIGNED,
+    )  # fmt: skip

@@ -7,6 +7,7 @@
     │   └── Refused          well-formed, but a rule of the ontology says no
     │       └── LiveData     what a tool has is not kept
     ├── NotFound
+    │   └── Gone             it was there, and was forgotten
     ├── Conflict             right by itself, but not beside what is stored or running
     │   └── VersionChanged · AlreadyDecided
     ├── Forbidden            the caller may not
@@ -204,6 +205,12 @@ class NotFound(VigenciaError):
     default_slug = "not-found"
 
 
+class Gone(NotFound):
+    """What was named was forgotten on request; a tombstone is left."""
+
+    default_slug = "forgotten"
+
+
 class Conflict(VigenciaError):
     """The request is right by itself but clashes with what is stored or running."""
 
@@ -326,6 +333,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             meaning="What was named does not exist in this scope, or is not visible to the caller.",
             cause="A wrong id, another scope, or an instant at which it was not yet known.",
             fix="Check the id, the scope, `valid_at` and `known_at`.",
+        ),
+        "forgotten": Problem(
+            title="It was forgotten",
+            meaning="What was named was forgotten on request; only a tombstone is left, and nothing was written.",
+            cause="The id of something forgotten, a key that may not come back, or a retry of what said it.",
+            fix="Do not say it again; an administrator can lift the tombstone that `tombstone` names.",
         ),
         "idempotency-in-flight": Problem(
             title="The same request is still running",

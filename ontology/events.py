@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ontology.claims import Claim, Entity, Episode, Transition, Trust
-from ontology.episodes import EpisodeRecord, Quote, Verbatim
+from ontology.episodes import EpisodeRecord, Kept, Quote, Verbatim
 from ontology.errors import JSON
 from ontology.facts import FactVersion, Slot, Support, Version
-from ontology.ids import ClaimId, EntityId, Owner
+from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Owner
 from ontology.instants import Instant
 from ontology.schema import Schema
 from ontology.scope import Scope
+from ontology.tombstones import Lift, Tombstone
 from ontology.values import ValueKey
 
 
@@ -28,6 +29,9 @@ class Kind(StrEnum):
     SCHEMA = "schema"
     ERASE = "erase"
     """A write with at least one erasure in it."""
+    FORGET = "forget"
+    LIFT = "lift"
+    """A tombstone refuses nothing any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +94,21 @@ class Erasure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """What forgetting takes out of a slot that is not forgotten whole, over both times.
+
+    With it go what the claims show, the support of values that no claim is left to say, and the slot without claims.
+    """
+
+    slot: Slot
+    claims: tuple[ClaimId, ...]
+    versions: tuple[FactId, ...]
+    """Those that rested on nothing else."""
+    quotes: tuple[ClaimId, ...]
+    """Claims that stay, and quote nothing any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """What a caller asked, as the journal keeps it; an assert and a retract are their claims."""
 
@@ -128,6 +147,18 @@ class ChangeSet:
     slots: tuple[SlotHead, ...] = ()
     records: tuple[EpisodeRecord, ...] = ()
     """Of episodes that earlier commits recorded. A store keeps no more of them than their payloads."""
+    removals: tuple[Removal, ...] = ()
+    """Applied with the erasures, before all that is new."""
+    tombstones: tuple[Tombstone, ...] = ()
+    """One at most; what its `destroyed` names goes whole, before all that is new."""
+    lifts: tuple[Lift, ...] = ()
+    secret: bytes | None = None
+    """What marks are made with, from the first commit that forgets."""
+
+    @property
+    def erases(self) -> bool:
+        """Whether it changes answers at an old `known_at`."""
+        return bool(self.erasures or self.tombstones)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +183,19 @@ class Restated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Destroyed:
+    """What forgetting destroys of what earlier commits wrote, beyond what it restates. No journal keeps it: whoever
+    imports one meets none of it."""
+
+    payloads: tuple[tuple[int, Owner], ...] = ()
+    """Those of which nothing is left, with their positions."""
+    emptied: tuple[Kept, ...] = ()
+    """Recorded episodes whose words go, as they are kept from now on."""
+    cited: tuple[EpisodeId, ...] = ()
+    """Episodes that go, recorded or only cited: no claim is left that cites them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """The skeleton of a committed transaction: what stays verifiable after everything in it was erased."""
 
@@ -163,7 +207,8 @@ class Event:
     digests: tuple[tuple[Owner | None, bytes], ...]
     """The digest of each payload, in the order of the subjects."""
     restated: tuple[tuple[int, Owner | None, bytes], ...]
-    """For an erasure: (position, subject, new digest) of each payload that it destroyed and restated."""
+    """For an erasure: (position, subject, new digest) of each payload that it destroyed and restated; 32 zero bytes
+    where nothing is left of it."""
     previous: bytes
     digest: bytes
     """SHA-256 of the previous event's digest and of all that stands above."""
@@ -177,3 +222,4 @@ class Commit:
     event: Event
     payloads: tuple[Payload, ...]
     restated: tuple[Restated, ...]
+    destroyed: Destroyed = Destroyed()

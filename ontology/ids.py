@@ -89,3 +89,9 @@ def locate(identifier: str, prefix: str) -> Place:
     if match is None or match[1] != prefix:
         raise NotFound(f"no {_KINDS[prefix]} {shown(identifier)}; its id looks like '{prefix}_abcdefgh_12_0'")
     return Place(Ledger(match[2]), int(match[3]), int(match[4]))
+
+
+def kind_of(id: str) -> str | None:
+    """How an id of ours begins, such as `ent`; `None` for any other text."""
+    match = _ID.fullmatch(id)
+    return None if match is None else match[1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from graph.queue import Queue
 from ontology.errors import NotFound, shown
-from ontology.ids import OPERATION, OperationId, Place, locate
+from ontology.ids import OPERATION, EpisodeId, OperationId, Place, locate
 from ontology.instants import Instant
 from ontology.operations import Backlog, Job, Lease, Operation, State, lane_of, operation_of
 from ontology.scope import Scope, Tenant
@@ -35,6 +35,15 @@ def enqueue(operations: Operations, jobs: Iterable[Job], now: Instant) -> None:
             state=State.QUEUED, attempts=0, next_at=now, reason=None, receipts=None, queued_at=now, changed_at=now,
         )  # fmt: skip
         operations[operation.id] = Queued(operation=operation, lane=lane_of(job))
+
+
+def end_reading(operations: Operations, episodes: Iterable[EpisodeId], reason: str, now: Instant) -> None:
+    for episode in episodes:
+        found = operations.get(operation_of(episode))
+        if found is not None:
+            ended = replace(found.operation, state=State.FAILED, reason=reason, receipts=None, changed_at=now)
+            lane = f"episode|{episode}"
+            operations[ended.id] = Queued(operation=ended, lane=lane, token=found.token + 1)
 
 
 class NaiveQueue:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from graph.access import AccessStore, no_key, prefix_taken
+from graph.forgetting import KeptAnswer, Scrubbed
 from graph.journal import NO_DIGEST
 from graph.journal_rows import read_record, read_verbatim
 from graph.ledger import KINDS, LedgerItem, ledger_order, ledger_row
@@ -33,9 +34,9 @@ from graph.sessions import SessionStore
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Lifecycle, Source, Told, Transition
 from ontology.entries import Entry
-from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode, Verbatim
+from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode, Verbatim, emptied
 from ontology.errors import Busy, NotFound, shown
-from ontology.events import Commit, Erasure, Event, Payload, Shown, SlotHead
+from ontology.events import Commit, Destroyed, Erasure, Event, Payload, Removal, Shown, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support, edges
 from ontology.ids import (
     CLAIM,
@@ -57,6 +58,7 @@ from ontology.line import Extent
 from ontology.operations import Job
 from ontology.schema import Schema
 from ontology.scope import DEFAULT_NAMESPACE, DEFAULT_PURPOSE, Scope, Tenant
+from ontology.tombstones import Mark, Tombstone
 from ontology.values import ValueKey, ValueType
 from tests import naive_queue
 from tests.naive_queue import NaiveQueue, Operations
@@ -94,6 +96,8 @@ class Tables:
     support: list[Support] = field(default_factory=list)
     heads: list[SlotHead] = field(default_factory=list)
     erasures: int = 0
+    tombstones: list[Tombstone] = field(default_factory=list)
+    secret: bytes | None = None
     answered: dict[tuple[str, str], tuple[Answered, Instant]] = field(default_factory=dict)
     keys: dict[str, ApiKey] = field(default_factory=dict)
     owners: dict[str, Ownership] = field(default_factory=dict)
@@ -117,6 +121,8 @@ class Tables:
             support=self.support.copy(),
             heads=self.heads.copy(),
             erasures=self.erasures,
+            tombstones=self.tombstones.copy(),
+            secret=self.secret,
             answered=self.answered.copy(),
             keys=self.keys.copy(),
             owners=self.owners.copy(),
@@ -140,7 +146,11 @@ class Tables:
         self.schemas += [changes.schema] if changes.schema is not None else []
         for erasure in changes.erasures:
             self._erase(erasure)
-        self.erasures += 1 if changes.erasures else 0
+        for stone in changes.tombstones:
+            self._forget(stone)
+        for removal in changes.removals:
+            self._remove(removal)
+        self.erasures += 1 if changes.erases else 0
         self.entities += changes.entities
         self.episodes += changes.episodes
         self.verbatims += changes.verbatims
@@ -165,6 +175,40 @@ class Tables:
                 for at, payload in self.payloads
             ]
         self.payloads += [(changes.position, payload) for payload in commit.payloads]
+        self._destroy(commit.destroyed)
+        self.tombstones += changes.tombstones
+        lifts = {lift.tombstone: lift for lift in changes.lifts}
+        self.tombstones = [replace(t, lifted=lifts.get(t.id, t.lifted)) for t in self.tombstones]
+        self.secret = self.secret or changes.secret
+
+    def _forget(self, stone: Tombstone) -> None:
+        owners = set(stone.destroyed)
+        for scope in {head.slot.scope for head in self.heads}:
+            for owner in owners:
+                whole = Erasure(scope=scope, subject=EntityId(owner), predicate=None, value_key=None)
+                self._erase(whole)
+        self.entities = [entity for entity in self.entities if entity.id not in owners]
+        self.verbatims = [each for each in self.verbatims if each.kept.episode not in owners]
+
+    def _remove(self, removal: Removal) -> None:
+        gone, slot = set(removal.claims), removal.slot
+        self.claims = [claim for claim in self.claims if claim.id not in gone]
+        self.transitions = [each for each in self.transitions if each.claim not in gone]
+        self.quotes = [quote for quote in self.quotes if quote.claim not in {*gone, *removal.quotes}]
+        self.showings = [s for s in self.showings if s.shown.claim not in gone]
+        self.versions = [v for v in self.versions if v.id not in removal.versions]
+        said = {claim.entry.value for claim in self.claims if claim.slot == slot}
+        self.support = [s for s in self.support if s.slot != slot or s.value_key in said]
+        self.heads = [head for head in self.heads if head.slot != slot or said]
+
+    def _destroy(self, destroyed: Destroyed) -> None:
+        gone = set(destroyed.payloads)
+        self.payloads = [(at, each) for at, each in self.payloads if (at, each.subject) not in gone]
+        self.episodes = [episode for episode in self.episodes if episode.id not in destroyed.cited]
+        kept = {each.episode: each for each in destroyed.emptied}
+        self.verbatims = [
+            replace(emptied(v), kept=kept[v.kept.episode]) if v.kept.episode in kept else v for v in self.verbatims
+        ]
 
     def _erase(self, erasure: Erasure) -> None:
         def gone(slot: Slot, value: ValueKey | None) -> bool:
@@ -385,6 +429,26 @@ class NaiveReader:
         mine = [record for record in self._tables.records() if (record.episode, record.scope) == (id, self._scope)]
         return mine[-1] if mine else None
 
+    def recorded_episodes(self, *, limit: int, after: EpisodeId | None) -> list[RecordedEpisode]:
+        last = (-1, -1) if after is None else _recorded(after)
+        ids = sorted((v.kept.episode for v in self._tables.verbatims if v.kept.scope == self._scope), key=_recorded)
+        return [self.recorded_episode(id) for id in ids if _recorded(id) > last][:limit]
+
+    # ---- what was forgotten
+
+    def tombstones(self, *, limit: int, after: int) -> list[Tombstone]:
+        return [stone for stone in self._tables.tombstones if stone.position > after][:limit]
+
+    def tombstone_of(self, id: str) -> Tombstone | None:
+        stones = self._tables.tombstones
+        return next((t for t in stones if id in (*t.destroyed, *t.claims, *t.facts)), None)
+
+    def marked(self, marks: Sequence[Mark]) -> dict[Mark, Tombstone]:
+        return {mark: stone for stone in self._tables.tombstones for mark in marks if mark in stone.marks}
+
+    def secret(self) -> bytes | None:
+        return self._tables.secret
+
     # ---- slots, events, idempotency keys
 
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
@@ -546,7 +610,32 @@ class NaiveTransaction(NaiveReader, NaiveSessionTransaction):
     def enqueue(self, jobs: Sequence[Job], now: Instant) -> None:
         naive_queue.enqueue(self._tables.operations, jobs, now)
 
-    def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
+    def within(self, scope: Scope) -> "NaiveTransaction":
+        return NaiveTransaction(self._tables, scope, self._taken)
+
+    def all_of_episode(self, id: EpisodeId) -> list[Told]:
+        return [self._told(claim) for claim in _by_place(self._claims()) if claim.episode == id]
+
+    def all_of_source(self, source: Source) -> list[Told]:
+        return [self._told(claim) for claim in _by_place(self._claims()) if claim.source == source]
+
+    def all_of_entity(self, value: ValueKey) -> list[Told]:
+        return [self._told(claim) for claim in _by_place(self._claims()) if claim.entry.value == value]
+
+    def kept_answers(self) -> Iterator[KeptAnswer]:
+        for handle, (answered, _) in self._tables.answered.items():
+            yield KeptAnswer(handle=handle, receipt=answered.receipt)
+
+    def blank_answers(self, handles: Sequence[object]) -> None:
+        blank = Answered(request=b"", receipt=b"")
+        for key, (_, until) in [*self._tables.answered.items()]:
+            if key in handles:
+                self._tables.answered[key] = blank, until
+
+    def end_reading(self, episodes: Sequence[EpisodeId], reason: str, now: Instant) -> None:
+        naive_queue.end_reading(self._tables.operations, episodes, reason, now)
+
+    def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
         found = [(position, payload) for position, payload in self._tables.payloads if payload.subject == subject]
         return sorted(found, key=lambda row: row[0])
 
@@ -651,16 +740,21 @@ class NaiveStore:
 
     def scopes(self, tenant: Tenant) -> list[Scope]:
         tables = self._tables.get(tenant) or Tables()
-        return sorted({head.slot.scope for head in tables.heads}, key=lambda scope: (scope.namespace, scope.purpose))
+        written = {head.slot.scope for head in tables.heads} | {each.kept.scope for each in tables.verbatims}
+        return sorted(written, key=lambda scope: (scope.namespace, scope.purpose))
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         tables = self._tables.get(tenant) or Tables()
         kinds: tuple[Sequence[LedgerItem], ...] = (
             tables.schemas, tables.entities, tables.episodes, [verbatim.kept for verbatim in tables.verbatims],
             tables.claims, tables.transitions, tables.versions, tables.support, tables.quotes, tables.records(),
+            tables.tombstones,
         )  # fmt: skip
         for kind, items in zip(KINDS, kinds, strict=True):
             yield from ((kind, ledger_row(kind, item)) for item in sorted(items, key=ledger_order))
+
+    def scrub(self) -> Scrubbed:
+        return Scrubbed(done=True, left="")
 
     def check(self, now: Instant) -> list[Finding]:
         return [Finding(check="engine", finding="naive"), Finding(check="tenants", finding=str(len(self.tenants())))]
@@ -732,6 +826,11 @@ def _slot_order(slot: Slot) -> tuple[tuple[int, int], str, str]:
 
 def _place(entity: EntityId) -> tuple[int, int]:
     place = locate(entity, ENTITY)
+    return place.position, place.ordinal
+
+
+def _recorded(episode: EpisodeId) -> tuple[int, int]:
+    place = locate(episode, EPISODE)
     return place.position, place.ordinal
 
 

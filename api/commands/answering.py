@@ -56,6 +56,7 @@ EXIT_OF: Final[Mapping[str, int]] = MappingProxyType(
         "precondition-required": USAGE,
         "method-not-allowed": USAGE,
         "not-found": NOT_FOUND,
+        "forgotten": NOT_FOUND,
         "unknown-predicate": REFUSED,
         "ontology-violation": REFUSED,
         "recorded-at-not-settable": REFUSED,

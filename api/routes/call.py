@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from http import HTTPStatus
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
@@ -22,21 +23,34 @@ from api.sensitive import anything_shown, audit, noting
 from api.wire.violations import validated
 from consolidation.admission import Standing, namespaces, transfer
 from consolidation.episodes import NewEpisode
+from consolidation.forgetting.forgetter import Named, tombstones_of
+from consolidation.forgetting.graves import Graves, gone
 from consolidation.items import Item, Promote, Reject
 from consolidation.sessions import NewNote, NewSession
 from consolidation.worker import findings
 from graph.ports import Finding, Grade, Reader
 from ontology.access import Ownership
-from ontology.errors import JSON, Busy, Fault, Incorrect, PreconditionRequired, Unavailable, Violation, shown
+from ontology.errors import (
+    JSON,
+    Busy,
+    Fault,
+    Incorrect,
+    NotFound,
+    PreconditionRequired,
+    Unavailable,
+    Violation,
+    shown,
+)  # fmt: skip
 from ontology.facts import FactVersion
 from ontology.grants import Grant, reaches
-from ontology.ids import OperationId, SessionId
+from ontology.ids import OperationId, SessionId, TombstoneId
 from ontology.instants import Instant
 from ontology.operations import Backlog, Operation, State
 from ontology.schema import Schema
 from ontology.schema_merge import Pack
 from ontology.scope import Scope
 from ontology.sessions import Note, Session, Stage
+from ontology.tombstones import Tombstone
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -51,6 +65,7 @@ SPEND: Final = "vigencia.spend"
 M = TypeVar("M", bound=BaseModel)
 
 WAIT_SECONDS_MAX: Final = 30.0
+_IDS: Final = re.compile(r"(?:ent|clm|fct|epi)_[a-z2-7]{8}_\d{1,18}_\d{1,9}", re.ASCII)
 _TAG: Final = re.compile(r'\s*(?P<tag>(?:W/)?"[^"]*")\s*(?:,|$)')
 
 
@@ -128,8 +143,21 @@ class Call:
         return permitted_tenant(self.principal, needs=needs)
 
     def read(self, scope: Permitted) -> AbstractContextManager[Reader]:
-        """A snapshot of a scope that was asked for reading."""
-        return self._watched(self.services.store.read(scope.demand(Grant.READ)))
+        """A snapshot of a scope that was asked for reading. What is not found in it, and was forgotten, is told so."""
+        return self._telling(self._watched(self.services.store.read(scope.demand(Grant.READ))))
+
+    @contextmanager
+    def _telling(self, snapshot: AbstractContextManager[Reader]) -> Iterator[Reader]:
+        with snapshot as reader:
+            try:
+                yield reader
+            except NotFound as exc:
+                graves = Graves(reader)
+                for id in _IDS.findall(f"{self.path} {self.query_string.decode('latin-1')}"):
+                    stone = graves.of_id(id)
+                    if stone is not None:
+                        raise gone(f"{shown(id)} was forgotten", stone) from exc
+                raise
 
     def record(self, scope: Permitted, episodes: Sequence[NewEpisode], *, key: str | None) -> "Written":
         """Keep episodes in a scope that was asked for writing, and queue them; raises what the recorder raises."""
@@ -216,13 +244,30 @@ class Call:
 
     def inbox(self, scope: Permitted) -> AbstractContextManager[Reader]:
         """A snapshot of a scope that was asked for reviewing."""
-        return self._watched(self.services.store.read(scope.demand(Grant.REVIEW)))
+        return self._telling(self._watched(self.services.store.read(scope.demand(Grant.REVIEW))))
 
     def decide(self, scope: Permitted, item: Promote | Reject, *, dry_run: bool, key: str | None) -> "Written":
         """Decide on a held claim of a scope that was asked for reviewing; raises what the writer raises."""
         return self.services.writer.write(
             scope.demand(Grant.REVIEW), self.principal.name, [item], dry_run=dry_run, key=key
         )
+
+    def forget(self, scope: Permitted, named: Named, *, confirm: str | None, blocks: bool) -> dict[str, JSON]:
+        """Forget something of a scope that was asked for forgetting, or tell what would go; raises what the forgetter
+        raises."""
+        permitted_scope, forgetter = scope.demand(Grant.FORGET), self.services.forgetter
+        if confirm is None:
+            return forgetter.preview(permitted_scope, named, blocks=blocks)
+        return forgetter.forget(permitted_scope, self.principal.name, named, confirm=confirm, blocks=blocks)
+
+    def tombstones(self, namespace: Permitted, *, limit: int, after: int) -> list[Tombstone]:
+        """Those of a namespace that was asked for forgetting, or for administration."""
+        with self.services.store.read(namespace.demand(Grant.FORGET, Grant.ADMIN)) as reader:
+            return [*islice(tombstones_of(reader, after), limit)]
+
+    def lift(self, namespace: Permitted, id: TombstoneId) -> Tombstone:
+        """Let a tombstone of a namespace that was asked for administration refuse nothing any more."""
+        return self.services.forgetter.lift(namespace.demand(Grant.ADMIN), self.principal.name, id)
 
     def put_schema(
         self, tenant: Permitted, pack: Pack, *, dry_run: bool, expected: Collection[int] | None

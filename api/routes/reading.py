@@ -18,16 +18,18 @@ from api.wire import rendering
 from api.wire.bodies import StateBody
 from api.wire.queries import ReadQuery, ScopeQuery, decode_query
 from api.wire.rendering import Names, Wire
+from consolidation.forgetting.graves import Graves, gone
 from graph.periods import recorded_order
 from graph.ports import OrderKey, Page, Reader
 from graph.state import etag, resolve
 from ontology.claims import Entity
-from ontology.errors import JSON, Busy, Incorrect, Violation
+from ontology.errors import JSON, Busy, Incorrect, Violation, shown
 from ontology.facts import AsOf, Fact, Version
 from ontology.grants import Grant
 from ontology.ids import EntityId
 from ontology.instants import Instant, format_instant, parse_instant
 from ontology.intervals import Interval
+from ontology.tombstones import Marked
 from ontology.values import entity_mention
 
 CEILING: Final = 5_000
@@ -147,12 +149,21 @@ def stretch(start: Instant, end: Instant, at: str) -> Interval:
 
 
 def subject_of(reader: Reader, text: str) -> Entity | None:
-    """The entity that a key or an id names, `None` if there is none. Raises `Incorrect` for what is neither."""
+    """The entity that a key or an id names, `None` if there is none.
+
+    Raises `Incorrect` for what is neither, `Gone` for what was forgotten.
+    """
     mention = entity_mention(text, pointer="/subject")
     if mention.key is not None:
-        return reader.entities_by_key([mention.key]).get(mention.key)
-    id = mention.id or EntityId(text)
-    return reader.entities_by_id([id]).get(id)
+        found = reader.entities_by_key([mention.key]).get(mention.key)
+        stone = Graves(reader).of_word(Marked.KEY, mention.key) if found is None else None
+    else:
+        id = mention.id or EntityId(text)
+        found = reader.entities_by_id([id]).get(id)
+        stone = Graves(reader).of_id(id) if found is None else None
+    if stone is not None:
+        raise gone(f"{shown(text)} was forgotten", stone)
+    return found
 
 
 def facts_answer(

@@ -32,7 +32,7 @@ from ontology.grants import Grant
 from ontology.ids import ClaimId
 
 LISTED: Final = (*EVERYWHERE, "missing-role", "cursor-mismatch", "store-unavailable")
-SHOWN: Final = (*EVERYWHERE, "missing-role", "not-found", "already-decided", "store-unavailable")
+SHOWN: Final = (*EVERYWHERE, "missing-role", "not-found", "forgotten", "already-decided", "store-unavailable")
 DECIDED: Final = (*WRITE, "own-review", "already-decided", "precondition-required")
 
 routes = Routes("review", "Decide on what is kept, and not believed yet.")

@@ -20,12 +20,13 @@ EVERYWHERE: Final = (
     "internal", "store-unavailable", "issuer-unavailable",
 )  # fmt: skip
 """What each route behind the keys can answer."""
-READ: Final = (*EVERYWHERE, "naive-instant", "future-known-at", "store-unavailable")
+READ: Final = (*EVERYWHERE, "naive-instant", "future-known-at", "forgotten", "store-unavailable")
 LISTED: Final = (*READ, "cursor-mismatch")
 SEARCHES: Final = frozenset({"/v1/search", "/v1/recall"})
 WRITE: Final = (
-    *EVERYWHERE, "naive-instant", "unknown-predicate", "not-found", "version-changed", "unsupported-format",
-    "ontology-violation", "live-data", "missing-role", "idempotency-key-reused", "store-unavailable",
+    *EVERYWHERE, "naive-instant", "unknown-predicate", "not-found", "forgotten", "version-changed",
+    "unsupported-format", "ontology-violation", "live-data", "missing-role", "idempotency-key-reused",
+    "store-unavailable",
 )  # fmt: skip
 
 

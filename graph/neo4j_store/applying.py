@@ -5,24 +5,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from graph.neo4j_store import keys
+from graph.neo4j_store.forgetting import WIPE, Forgetting
 from graph.neo4j_store.rows import Rows, subjects_and_values
 from graph.neo4j_store.snapshot import Run
 from graph.ports import Head
 from ontology.claims import HELD
 from ontology.errors import Fault
-from ontology.events import Commit, Erasure, Restated
+from ontology.events import ChangeSet, Commit, Erasure, Restated
 from ontology.ids import CLAIM, ENTITY, Ledger
 from ontology.schema_document import schema_document
-from ontology.scope import Tenant
+from ontology.scope import Scope, Tenant
 
 _PARTS: Final = (
     "scopes", "entities", "ends", "episodes", "slots", "claims", "payloads",
     "cited", "transitions", "closed", "hidden", "facts", "literals", "shown", "support",
 )  # fmt: skip
 """What `apply` takes, in order, which is that of the counts that it gives."""
-_ERASE: Final = (
-    "erase_transitions", "erase_claims", "erase_versions", "erase_values", "erase_extents", "erase_support",
-)  # fmt: skip
 _ROWS_AT_ONCE: Final = 2_000
 
 Parts = Mapping[str, Sequence[object]]
@@ -39,6 +37,7 @@ class Applying:
         self._head = head
         self._ledger = ledger
         self._rows = Rows(tenant, ledger)
+        self._forgetting = Forgetting(run, tenant, self._rows)
 
     def apply(self, commit: Commit) -> Head:
         """Write all of it; gives where the ledger stands then. Raises `Fault` where it does not fit what is stored."""
@@ -50,6 +49,7 @@ class Applying:
             self._run("put_schema", {"row": row})
         for erasure in changes.erasures:
             self._erase(erasure)
+        self._forgetting.forget(changes.tombstones, changes.removals)
         turn = self._turn(commit, after)
         for chunk in _chunks({**self._told(commit), **self._believed(commit)}):
             counts = self._run("apply", {**turn, "parts": [chunk[name] for name in _PARTS]})[0]
@@ -63,6 +63,9 @@ class Applying:
             _check("quotes", self._run("put_quotes", {"rows": quotes})[0][0], len(quotes))
         self._put_successors(commit)
         self._restate(commit.restated)
+        if changes.tombstones:
+            self._forgetting.destroy(commit.destroyed)
+        self._forgetting.put(changes.tombstones, changes.lifts, changes.secret)
         return after
 
     # ---- parts of a commit
@@ -76,7 +79,7 @@ class Applying:
             position=changes.position,
             recorded_at=changes.recorded_at,
             digest=commit.event.digest,
-            erasures=before.erasures + (1 if changes.erasures else 0),
+            erasures=before.erasures + (1 if changes.erases else 0),
             schema_version=before.schema_version if changes.schema is None else changes.schema.version,
         )
 
@@ -98,7 +101,7 @@ class Applying:
         held = {each.claim: each for each in changes.transitions if each.state in HELD}
         made = {entity.id for entity in changes.entities}
         return {
-            "scopes": [rows.scope(scope) for scope in dict.fromkeys(head.slot.scope for head in changes.slots)],
+            "scopes": [rows.scope(scope) for scope in dict.fromkeys(_scopes(changes))],
             "entities": [rows.entity(entity) for entity in changes.entities],
             "ends": [
                 rows.place(id, ENTITY) for id in subjects_and_values(changes.opened, changes.shown) if id not in made
@@ -131,14 +134,7 @@ class Applying:
         }
         value = None if erasure.value_key is None else erasure.value_key.hex()
         slots = [row[0] for row in self._run("slots_to_erase", named)]
-        for query in (
-            "erase_transitions",
-            "erase_claims",
-            "erase_versions",
-            "erase_values",
-            "erase_extents",
-            "erase_support",
-        ):
+        for query in WIPE:
             self._run(query, {"slots": slots, "value": value})
         if value is None:
             self._run("erase_slot", {"slots": slots})
@@ -168,6 +164,11 @@ class Applying:
         if rows:
             found = self._run("restate_payload", {"tenant": self._tenant, "rows": rows})[0][0]
             _check("restated payloads", found, len(rows))
+
+
+def _scopes(changes: ChangeSet) -> Iterator[Scope]:
+    yield from (head.slot.scope for head in changes.slots)
+    yield from (verbatim.kept.scope for verbatim in changes.verbatims)
 
 
 def _check(name: str, found: int, wanted: int) -> None:

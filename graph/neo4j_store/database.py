@@ -317,5 +317,6 @@ _PACKAGE: Final = "graph.neo4j_store"
 QUERIES: Final = {
     **named_queries(_PACKAGE, "queries.cypher", "//"),
     **named_queries(_PACKAGE, "episodes.cypher", "//"),
+    **named_queries(_PACKAGE, "forgetting.cypher", "//"),
     **named_queries(_PACKAGE, "sessions.cypher", "//"),
 }

@@ -29,5 +29,6 @@ def ledger_rows(database: Database, tenant: Tenant, head: Head) -> Iterator[tupl
         "version": ([*codec.version(row[:11], head.recorded_at), *row[11:]] for row in each("ledger_versions")),
         "record": each("ledger_records"),
         "support": ([codec.key(row[0]), *row[1:]] for row in each("ledger_support")),
+        "tombstone": each("ledger_tombstones"),
     }
     return read_ledger(tenant, head.ledger or Ledger(""), stored)

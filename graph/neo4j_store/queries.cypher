@@ -26,7 +26,8 @@ MATCH (c:Clock) WHERE c.position > 0 RETURN c.tenant ORDER BY c.tenant
 
 // name: scopes
 MATCH (s:Scope) USING INDEX SEEK s:Scope(tenant)
-WHERE s.tenant = $tenant AND EXISTS { MATCH (l:Slot) WHERE l.scope = s.scope AND l.subject_position >= 0 }
+WHERE s.tenant = $tenant AND (EXISTS { MATCH (l:Slot) WHERE l.scope = s.scope AND l.subject_position >= 0 }
+  OR EXISTS { MATCH (k:Kept) WHERE k.tenant = $tenant AND k.scope = s.scope })
 RETURN s.namespace, s.purpose ORDER BY s.namespace, s.purpose
 
 // name: newest_schema

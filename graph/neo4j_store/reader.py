@@ -6,11 +6,11 @@ from typing import Final
 
 from graph import decoding
 from graph.neo4j_store import keys
-from graph.neo4j_store.claims import ClaimReads
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.database import translating
 from graph.neo4j_store.episodes import EpisodeReads
 from graph.neo4j_store.facts import FactReads
+from graph.neo4j_store.forgetting import ForgettingReads
 from graph.ports import Answered
 from graph.ports import Reader as ReaderPort
 from ontology.claims import Entity
@@ -24,7 +24,7 @@ from ontology.values import Value, ValueType, value_key
 _BATCH: Final = 500
 
 
-class Neo4jReader(FactReads, ClaimReads, EpisodeReads):
+class Neo4jReader(FactReads, ForgettingReads, EpisodeReads):
     """What may be asked of a snapshot."""
 
     __slots__ = ()

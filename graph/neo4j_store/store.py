@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 from graph.access import AccessStore
+from graph.forgetting import Scrubbed
 from graph.neo4j_store.access import Neo4jAccess
 from graph.neo4j_store.database import QUERIES, CommitLost, Database, Limits, LockHeld, Work
 from graph.neo4j_store.diagnosis import check_supported, diagnose, engine
@@ -136,6 +137,13 @@ class Neo4jStore:
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         head = self._newest(tenant, self._acknowledged.get(tenant, NOTHING))
         return ledger_rows(self._database, tenant, head)
+
+    def scrub(self) -> Scrubbed:
+        return Scrubbed(
+            done=False,
+            left="the files of Neo4j hold what was deleted until it is written over: export the journal, and import it "
+            "into a new database",
+        )
 
     def check(self, now: Instant) -> list[Finding]:
         return diagnose(self._database, now)

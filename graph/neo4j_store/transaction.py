@@ -12,6 +12,7 @@ from graph.neo4j_store import codec, keys
 from graph.neo4j_store.access import Neo4jAccessTransaction
 from graph.neo4j_store.applying import Applying
 from graph.neo4j_store.codec import Row
+from graph.neo4j_store.forgetting import Neo4jForgettingTransaction
 from graph.neo4j_store.present import MOST, Present, part
 from graph.neo4j_store.reader import Neo4jReader
 from graph.neo4j_store.sessions import Neo4jSessionTransaction
@@ -34,7 +35,7 @@ _EVERYTHING: Final = Interval(OPEN_START, OPEN_END)
 _SLOTS_AT_ONCE: Final = 1_000
 
 
-class Neo4jTransaction(Neo4jReader, Neo4jAccessTransaction, Neo4jSessionTransaction):
+class Neo4jTransaction(Neo4jReader, Neo4jForgettingTransaction, Neo4jAccessTransaction, Neo4jSessionTransaction):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
     __slots__ = ("_present", "committing")
@@ -44,6 +45,9 @@ class Neo4jTransaction(Neo4jReader, Neo4jAccessTransaction, Neo4jSessionTransact
         self._present: dict[Slot, Present] = {}
         self.committing: Head | None = None
         """Where the ledger will stand once its commit is acknowledged."""
+
+    def within(self, scope: Scope) -> TransactionPort:
+        return Neo4jTransaction(self._run, scope, self._head)
 
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
         if self.committing is not None:
@@ -134,7 +138,10 @@ class Neo4jTransaction(Neo4jReader, Neo4jAccessTransaction, Neo4jSessionTransact
             taken.add(lane)
         self._run("enqueue", {"rows": rows})
 
-    def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
+    def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
+        if subject is None:
+            found = self._run("payloads_of_nobody", {"tenant": self._scope.tenant})
+            return [(row[0], decoding.payload(None, row[1:])) for row in found]
         place = decoding.owner_place(subject, self._ledger)
         key = None if place is None else keys.place_key(self._scope.tenant, place)
         rows = [] if key is None else self._run("payloads_about", {"subject": key})

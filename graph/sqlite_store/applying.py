@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 from graph.sqlite_store.connection import Connection, Row
+from graph.sqlite_store.forgetting import WIPE, Forgetting
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Transition
@@ -18,9 +19,6 @@ from ontology.schema_document import schema_document
 
 Item = TypeVar("Item")
 
-_ERASE: Final = (
-    "erase_transitions", "erase_quotes", "erase_claims", "erase_versions", "erase_extents", "erase_support",
-)  # fmt: skip
 _OF_NOBODY: Final[tuple[None, None]] = (None, None)
 """The columns of an id where there is none: of a payload that concerns no subject, of a claim without successor."""
 
@@ -31,6 +29,7 @@ class Applying:
     def __init__(self, connection: Connection, keys: Keys) -> None:
         self._connection = connection
         self._keys = keys
+        self._forgetting = Forgetting(connection, keys)
 
     def apply(self, commit: Commit) -> None:
         """Write all of it. Raises `Fault` where it does not fit what is stored."""
@@ -38,6 +37,7 @@ class Applying:
         if changes.schema is not None:
             self._put_schema(changes.position, changes.schema)
         self._erase(changes.erasures)
+        self._forgetting.forget(changes.tombstones, changes.removals)
         put("put_entity", self._entity_row, changes.entities)
         put("put_episode", self._episode_row, changes.episodes)
         put("put_kept", self._kept_row, changes.verbatims)
@@ -53,8 +53,11 @@ class Applying:
         put("put_support", self._support_row, changes.support)
         self._put_event(commit.event, commit.payloads)
         self._restate(commit.restated)
+        if changes.tombstones:
+            self._forgetting.destroy(commit.destroyed)
+        self._forgetting.put(changes.tombstones, changes.lifts, changes.secret)
         version = None if changes.schema is None else changes.schema.version
-        erased = 1 if changes.erasures else 0
+        erased = 1 if changes.erases else 0
         self._change("advance_tenant", [(tenant, changes.position, now, commit.event.digest, erased, version)])
 
     # ---- parts of a commit
@@ -65,7 +68,7 @@ class Applying:
             about = (self._keys.scope(erasure.scope), *self._keys.place(erasure.subject), low, high)
             slots = self._connection.all("slots_to_erase", about)
             rows = [(slot, erasure.value_key) for (slot,) in slots]
-            for query in _ERASE:
+            for query in WIPE:
                 self._connection.many(query, rows)
             if erasure.value_key is None:
                 self._connection.many("erase_slot", slots)
@@ -125,12 +128,17 @@ class Applying:
         self._connection.many("put_payload", rows)
 
     def _restate(self, restated: Iterable[Restated]) -> None:
-        rows = []
+        rows: list[Row] = []
+        of_nobody: list[Row] = []
         for each in restated:
             payload = each.payload
-            columns = _OF_NOBODY if payload.subject is None else self._keys.owner(payload.subject)
-            rows.append((self._keys.tenant, each.position, *columns, payload.digest, payload.salt, payload.body))
+            left = (payload.digest, payload.salt, payload.body)
+            if payload.subject is None:
+                of_nobody.append((self._keys.tenant, each.position, *left))
+            else:
+                rows.append((self._keys.tenant, each.position, *self._keys.owner(payload.subject), *left))
         self._change("restate_payload", rows)
+        self._change("restate_nobody", of_nobody)
 
     # ---- rows
 

@@ -137,5 +137,6 @@ _PACKAGE: Final = "graph.sqlite_store"
 QUERIES: Final = {
     **named_queries(_PACKAGE, "queries.sql", "--"),
     **named_queries(_PACKAGE, "episodes.sql", "--"),
+    **named_queries(_PACKAGE, "forgetting.sql", "--"),
     **named_queries(_PACKAGE, "sessions.sql", "--"),
 }

@@ -23,5 +23,6 @@ def ledger_rows(connection: Connection, tenant: Tenant) -> Iterator[tuple[str, t
         "version": each("ledger_versions", (pk,)),
         "support": each("ledger_support", (pk,)),
         "record": each("ledger_records", (pk,)),
+        "tombstone": each("ledger_tombstones", (pk,)),
     }
     return read_ledger(tenant, ledger, stored)

@@ -17,7 +17,8 @@ SELECT pk, ledger FROM tenants WHERE tenant = ?1
 
 -- name: scopes
 SELECT o.namespace, o.purpose FROM tenants t JOIN scopes o ON o.tenant_pk = t.pk
-WHERE t.tenant = ?1 AND EXISTS (SELECT 1 FROM slots s WHERE s.scope_pk = o.pk) ORDER BY o.namespace, o.purpose
+WHERE t.tenant = ?1 AND (EXISTS (SELECT 1 FROM slots s WHERE s.scope_pk = o.pk)
+  OR EXISTS (SELECT 1 FROM kept k WHERE k.scope_pk = o.pk)) ORDER BY o.namespace, o.purpose
 
 -- name: newest_schema
 SELECT document FROM schemas WHERE tenant_pk = ?1 ORDER BY position DESC LIMIT 1

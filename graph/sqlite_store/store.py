@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Final
 
 from graph.access import AccessStore
+from graph.forgetting import Scrubbed
 from graph.ports import Capabilities, Finding, Grade, MemoryStore, Reader, Transaction
 from graph.queue import Queue
 from graph.sessions import SessionStore
@@ -60,6 +61,8 @@ class SqliteStore:
             connection.close()
             raise
         self._idle.append(connection)
+        with suppress(Busy, Unavailable):  # of a process that was killed amid it; if not now, the next one does
+            self.scrub()
 
     @property
     def capabilities(self) -> Capabilities:
@@ -98,6 +101,13 @@ class SqliteStore:
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         """A connection that has both locks and has begun a transaction; what is not committed is rolled back."""
+        with self._alone() as connection:
+            self._wait_for(lambda: connection.run("BEGIN IMMEDIATE"))
+            yield connection
+
+    @contextmanager
+    def _alone(self) -> Iterator[Connection]:
+        """The writer's connection, for one thread of this process; no transaction is begun, and none is left open."""
         self._check_process()
         lock = self._write_lock
         if not lock.acquire(timeout=self._busy_seconds):
@@ -105,7 +115,6 @@ class SqliteStore:
         try:
             connection = self._acquire_writer()
             try:
-                self._wait_for(lambda: connection.run("BEGIN IMMEDIATE"))
                 yield connection
             finally:
                 connection.rollback()
@@ -127,6 +136,24 @@ class SqliteStore:
             with self._reading() as connection:
                 return iter(list(ledger_rows(connection, tenant)))
         return self._each_of_ledger(tenant)
+
+    def scrub(self) -> Scrubbed:
+        """Write the file anew without what is free in it, and empty the write-ahead log."""
+        with self._reading() as connection:
+            if not connection.all("scrubs"):
+                return Scrubbed(done=True, left="")
+        with self._alone() as connection:
+            connection.run("PRAGMA temp_store = FILE")  # a copy of all that stays, for a while
+            try:
+                connection.run("VACUUM")
+            finally:
+                connection.run("PRAGMA temp_store = MEMORY")
+            if connection.run("PRAGMA wal_checkpoint(TRUNCATE)")[0][0] != 0:
+                return Scrubbed(
+                    done=False, left="a reader held the write-ahead log open; forget again, or open the store anew"
+                )
+            connection.many("end_scrubs", [()])
+            return Scrubbed(done=True, left="")
 
     def check(self, now: Instant) -> list[Finding]:
         with self._reading() as connection:

@@ -8,6 +8,7 @@ from graph.ports import Transaction as TransactionPort
 from graph.sqlite_store.access import SqliteAccessTransaction
 from graph.sqlite_store.applying import Applying
 from graph.sqlite_store.connection import Connection, Row
+from graph.sqlite_store.forgetting import SqliteForgettingTransaction
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.reader import SqliteReader
 from graph.sqlite_store.sessions import SqliteSessionTransaction
@@ -29,7 +30,7 @@ _EXTENTS_AT_ONCE = 16
 _ALL = 2**62
 
 
-class SqliteTransaction(SqliteReader, SqliteAccessTransaction, SqliteSessionTransaction):
+class SqliteTransaction(SqliteReader, SqliteForgettingTransaction, SqliteAccessTransaction, SqliteSessionTransaction):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
     __slots__ = ("_applying", "_keys", "_slot_rows", "erased")
@@ -42,6 +43,9 @@ class SqliteTransaction(SqliteReader, SqliteAccessTransaction, SqliteSessionTran
         """The rows of slots that were looked up; nobody else changes them under this lock."""
         self.erased = False
         """Whether its commit erased something, so that the file should be scrubbed after it."""
+
+    def within(self, scope: Scope) -> TransactionPort:
+        return SqliteTransaction(self._connection, scope)
 
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
         row = self._slot_row(slot)
@@ -103,7 +107,10 @@ class SqliteTransaction(SqliteReader, SqliteAccessTransaction, SqliteSessionTran
             key = (self._keys.tenant, place.position, place.ordinal, self._keys.scope(job.scope))
             self._connection.many("enqueue", [(*key, lane_of(job), job.principal, now)])
 
-    def payloads_about(self, subject: Owner) -> list[tuple[int, Payload]]:
+    def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
+        if subject is None:
+            rows = self._connection.all("payloads_of_nobody", (self._tenant_pk,))
+            return [(row[0], decoding.payload(None, row[1:])) for row in rows]
         place = decoding.owner_place(subject, self._ledger)
         rows = [] if place is None else self._connection.all("payloads_about", (self._tenant_pk, *place))
         return [(row[0], decoding.payload(subject, row[1:])) for row in rows]
@@ -115,7 +122,7 @@ class SqliteTransaction(SqliteReader, SqliteAccessTransaction, SqliteSessionTran
             self._applying = Applying(self._connection, self._keys)
         self._slot_rows.clear()
         self._applying.apply(commit)
-        self.erased |= bool(commit.changes.erasures)
+        self.erased |= commit.changes.erases
 
     def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
         row = (self._scope.tenant, principal, key, answered.request, answered.receipt, until)

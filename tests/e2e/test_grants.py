@@ -14,6 +14,7 @@ from api.edge import PUBLIC
 from api.routes.routing import Route
 from api.wiring import Services
 from consolidation.episodes import NewEpisode
+from consolidation.forgetting.forgetter import Named
 from consolidation.items import Assert, Said
 from consolidation.sessions import NewNote, NewSession
 from ontology.grants import Grant
@@ -39,10 +40,20 @@ NEEDED: Final[dict[str, frozenset[Grant]]] = {
     "open_session": Written, "add_notes": Written, "end_session": Written,
     "list_held": Reviewed, "show_held": Reviewed, "promote_held": Reviewed, "reject_held": Reviewed,
     "put_ontology": frozenset({Grant.ADMIN}), "read_metrics": frozenset({Grant.ADMIN}),
+    "forget": frozenset({Grant.FORGET}), "forget_subject": frozenset({Grant.FORGET}),
+    "lift_tombstone": frozenset({Grant.ADMIN}),
+    "list_tombstones": frozenset(),  # one of two: see its own test
     "list_namespaces": frozenset(),  # any grant at all: what is listed is filtered
     "transfer_namespace": frozenset(),  # one of two: see its own test
 }  # fmt: skip
 """Without which of the grants a route refuses; `read` where a route is not named."""
+
+WHERE: Final = {
+    "put_ontology": {"namespace": "*", "purpose": "*"}, "read_metrics": {"namespace": "*", "purpose": "*"},
+    "forget_subject": {"namespace": "notes", "purpose": "general"},  # and every other purpose
+    "lift_tombstone": {"namespace": "notes", "purpose": "general"},
+}  # fmt: skip
+"""Which scope a refusal names, where it is not the one that was asked for."""
 
 BODIES: Final[dict[str, dict[str, Any]]] = {
     "read_states": {**SCOPE, "pairs": [{"subject": KEY}]},
@@ -60,6 +71,9 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "retract_fact": {**WRITE, "expected_version": 1},
     "put_ontology": {"pack": "mine", "predicates": {"calls_at": {}}},
     "transfer_namespace": {"to": "ann"},
+    "forget": {**SCOPE, "episode": "call-1"},
+    "forget_subject": {"namespace": "notes"},
+    "lift_tombstone": {"namespace": "notes"},
 }
 """What is sent to a route that takes a body; none of it changes what the next one finds."""
 
@@ -94,14 +108,15 @@ class World:
 @pytest.fixture
 def world(services: Services) -> Iterator[World]:
     scope = scope_of("acme", "notes", "health")
-    said = Said(valid_from="2026-01-01", source=MARKER)
+    said = Said(valid_from="2026-01-01", source=MARKER, episode="call-1")
     item = Assert(subject=KEY, predicate="note", value=MARKER, said=said)
     receipt: Any = services.writer.write(scope, "person", [item]).receipt["items"]
-    waits = replace(item, said=replace(said, trust="untrusted"))
+    waits = replace(item, said=replace(said, trust="untrusted", episode=None))
     held: Any = services.writer.write(scope, "person", [waits]).receipt["items"]
     ids = {
         "facts": receipt[0]["opened"][0], "claims": receipt[0]["claim"], "entities": receipt[0]["subject"]["id"],
         "sources": MARKER, "review": held[0]["claim"], "namespaces": "notes", **_dead_letter(services, scope),
+        "subjects": receipt[0]["subject"]["id"], "tombstones": _tombstone(services, scope),
         "sessions": _session(services, scope),
     }  # fmt: skip
     services.writer.write(scope_of("other"), "person", [item])
@@ -116,6 +131,14 @@ def _dead_letter(services: Services, scope: Scope) -> dict[str, str]:
     (lease,) = queue.lease("worker", now, until=Instant(now + SECOND), limit=1)
     assert queue.give_up(lease, "no sense in it", now)
     return {"episodes": recorded[0]["episode"], "operations": recorded[0]["operation"]}
+
+
+def _tombstone(services: Services, scope: Scope) -> str:
+    """Of a slot that was forgotten."""
+    services.writer.write(scope, "person", [Assert(subject=KEY, predicate="alias", value=MARKER, said=Said())])
+    named = Named(subject=KEY, predicate="alias")
+    confirm = str(services.forgetter.preview(scope, named)["manifest"])
+    return str(services.forgetter.forget(scope, "person", named, confirm=confirm)["tombstone"])
 
 
 def _session(services: Services, scope: Scope) -> str:
@@ -145,7 +168,7 @@ def test_a_route_answers_with_its_grants_and_refuses_without_one_of_them(world: 
             refused[grant] = problem(response, 403, "missing-role")
     assert refused.keys() == needed(route)
     for grant, document in refused.items():
-        where = {"namespace": "*", "purpose": "*"} if needed(route) == {Grant.ADMIN} else SCOPE
+        where = WHERE.get(route.name, SCOPE)
         assert {name: document[name] for name in ("grant", "namespace", "purpose")} == {"grant": grant.value, **where}
 
 
@@ -219,6 +242,26 @@ def test_a_namespace_is_transferred_by_its_owner_or_by_an_administrator(world: W
     problem(transfer("root", "notes:admin", " "), 400, "invalid-request")
 
 
+def test_tombstones_are_listed_for_whoever_may_forget_or_administers(world: World) -> None:
+    def listed(*grants: str) -> httpx2.Response:
+        headers = issued(world.services, "ann", *grants)
+        return world.client.get("/v1/tombstones", params={"namespace": "notes"}, headers=headers)
+
+    for grants in ("notes:forget", "notes:admin"):
+        assert [each["tombstone"] for each in answer(listed(grants))["items"]] == [world.ids["tombstones"]]
+    for grants in ("notes/health:forget", "notes:read,write,propose,review,export", "other:all"):
+        problem(listed(grants), 403, "missing-role")
+
+
+def test_a_subject_is_forgotten_by_whoever_may_in_every_purpose(world: World) -> None:
+    headers = issued(world.services, "ann", "notes/health:forget")
+    body = {**SCOPE, "subject": KEY}
+
+    problem(world.client.post("/v1/forget", json=body, headers=headers), 403, "missing-role")
+    slot = world.client.post("/v1/forget", json={**body, "predicate": "note"}, headers=headers)
+    assert answer(slot)["counts"]["claims"] == 2
+
+
 def test_who_may_not_read_is_not_told_the_current_state_of_a_stale_version(world: World) -> None:
     body = {**SCOPE, "items": [{"subject": KEY, "predicate": "note", "value": "x", "expected_version": 7}]}
     both = world.client.post("/v1/claims", json=body, headers=issued(world.services, "ann", "*:read,write"))
@@ -247,13 +290,15 @@ def test_the_conflicts_of_a_new_schema_are_shown_where_they_may_be_read(world: W
 def test_an_event_of_another_scope_is_a_skeleton_the_first_one_too(world: World) -> None:
     """The first commit of a tenant seeds its schema; that must not show who made it, nor what else it did."""
     headers = issued(world.services, "ann", "mine:read")
-    event, _, recorded = answer(world.client.get("/v1/events", params={"namespace": "mine"}, headers=headers))["items"]
+    event, _, recorded, *_ = answer(world.client.get("/v1/events", params={"namespace": "mine"}, headers=headers))[
+        "items"
+    ]
 
     assert (event["principal"], recorded["principal"], recorded["episodes"]) == (None, None, [])
     assert [event[name] for name in ("claims", "ended", "opened", "closed")] == [[], [], [], []]
     assert event["schema_version"] is not None
     whole = issued(world.services, "ann", "notes:read")
-    seen, _, recorded = answer(world.client.get("/v1/events", params=SCOPE, headers=whole))["items"]
+    seen, _, recorded, *_ = answer(world.client.get("/v1/events", params=SCOPE, headers=whole))["items"]
     assert (seen["principal"], recorded["principal"]) == ("person", "person")
     assert recorded["episodes"] == [world.ids["episodes"]]
 

@@ -57,7 +57,7 @@ def test_tags_come_in_reading_order(document: dict[str, Any]) -> None:
 
     assert order == [
         "state", "claims", "review", "episodes", "operations", "sessions", "facts", "history", "entities", "ontology",
-        "events", "namespaces", "server",
+        "events", "forgetting", "namespaces", "server",
     ]  # fmt: skip
     assert {tag for _, _, operation in operations(document) for tag in operation["tags"]} == set(order)
 

@@ -16,6 +16,7 @@ STEPS: Final = (
 )
 SNAPSHOT: Final = "the graph has no snapshots and no lock but its data"
 MIGRATIONS: Final = "SQLite reads its migrations before it knows whether the file is its own, so not by name"
+FILE: Final = "a file can be written anew; what a server leaves in its own is not for its clients to touch"
 SERVER: Final = "a server has to be asked about itself; a file has pragmas"
 
 ONLY_SQLITE: Final = {
@@ -28,6 +29,9 @@ ONLY_SQLITE: Final = {
     "close_version": APPLY, "put_version": APPLY, "hide_extent": APPLY, "show_extent": APPLY,
     "erase_quotes": "in the graph the words that a claim quotes are properties of its node",
     "leased_operation": STEPS,
+    "restate_nobody": "a table finds by NULL otherwise; in the graph `restate_payload` does both",
+    "sweep_names": KEYS,
+    "put_scrub": FILE, "scrubs": FILE, "end_scrubs": FILE,
     "put_support": APPLY, "put_event": APPLY, "put_payload": APPLY, "advance_tenant": APPLY,
 }  # fmt: skip
 ONLY_NEO4J: Final = {
@@ -35,6 +39,7 @@ ONLY_NEO4J: Final = {
     "apply": APPLY,
     "lock": SNAPSHOT, "slot_as_of": SNAPSHOT, "committed": SNAPSHOT,
     "erase_values": "what a fact says is a node of its own",
+    "remove_values": "what a fact says is a node of its own",
     "put_successor": "a correction is a relationship between claims; in a table it is two columns of `end_claim`",
     "slot_with_present": "a writer reads ahead, since in the graph each round trip costs",
     "take_migrations": MIGRATIONS, "migration": MIGRATIONS,
@@ -49,7 +54,7 @@ def names(package: str, file: str, comment: str) -> list[str]:
     return re.findall(rf"^{comment} name: (\w+)$", text, re.MULTILINE)
 
 
-FILES: Final = ("queries", "episodes", "sessions")
+FILES: Final = ("queries", "episodes", "forgetting", "sessions")
 SQLITE: Final = [name for file in FILES for name in names("graph.sqlite_store", f"{file}.sql", "--")]
 NEO4J: Final = [name for file in FILES for name in names("graph.neo4j_store", f"{file}.cypher", "//")]
 

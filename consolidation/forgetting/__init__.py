@@ -1,0 +1,1 @@
+"""Forgetting: what goes, how it goes, what is told of it."""
