@@ -17,6 +17,7 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from api.requests import Budget
+from consolidation.forgetting.forgetter import FORGOTTEN
 from consolidation.observing import Observer
 from consolidation.policy import GUARDED
 from consolidation.receipts import Result
@@ -63,6 +64,7 @@ class Metrics:
             "vigencia_results", "What became of items: created, superseded, quarantined and so on.", ["result"],
             registry=registry,
         )  # fmt: skip
+        self._forgotten = Counter("vigencia_forgotten", "Acts of forgetting.", registry=registry)
         self._limited = Counter(
             "vigencia_rate_limited", "Requests beyond the share of their principal.", ["budget"], registry=registry
         )
@@ -100,6 +102,8 @@ class Metrics:
 
     def wrote(self, tenant: Tenant, receipt: Mapping[str, JSON]) -> None:
         self._writes.labels(DONE).inc()
+        if receipt.get("state") == FORGOTTEN:
+            self._forgotten.inc()
         items = receipt.get("items")
         for item in items if isinstance(items, list) else ():
             self._item(item)

@@ -13,6 +13,7 @@ from consolidation.forgetting.carry_out import Deed, commit_of
 from consolidation.forgetting.graves import Graves
 from consolidation.forgetting.plan import Plan, Wanted, plan_of
 from consolidation.forgetting.proof import verified
+from consolidation.observing import NOBODY, Observer, refusals_told
 from graph import journal
 from graph.forgetting import Outside
 from graph.ports import Clock, MemoryStore, Randomness, Reader, Transaction
@@ -27,7 +28,8 @@ from ontology.scope import Scope, scope_of
 from ontology.tombstones import SECRET_BYTES, Lift, Marked, Target, Tombstone
 
 PAGE: Final = 200
-REASON: Final = "forgotten"
+FORGOTTEN: Final = "forgotten"
+REASON: Final = FORGOTTEN
 """Why an operation gives nothing any more."""
 
 _ID: Final = re.compile(rb"(?:ent|clm|fct|epi|opr)_[a-z2-7]{8}_\d+_\d+")
@@ -62,14 +64,16 @@ class Forgetter:
     """Forgets in one store. Safe to use from many threads."""
 
     def __init__(
-        self, *, store: MemoryStore, clock: Clock, randomness: Randomness, outside: Sequence[Outside] = ()
-    ) -> None:
+        self, *, store: MemoryStore, clock: Clock, randomness: Randomness, outside: Sequence[Outside] = (),
+        observer: Observer = NOBODY,
+    ) -> None:  # fmt: skip
         """`outside` is told of each tombstone: what keeps copies of memory beyond the store."""
         self._store = store
         self._clock = clock
         self._randomness = randomness
         self._commits = Commits(clock, randomness)
         self._outside = outside
+        self._observer = observer
 
     def preview(self, scope: Scope, named: Named, *, blocks: bool = True) -> dict[str, JSON]:
         """What would go, by kind, and the hash that confirms it; the receipt where it is forgotten already.
@@ -91,7 +95,8 @@ class Forgetter:
         """
         target = named.target
         blocks = blocks and target is Target.SUBJECT
-        with self._store.write(scope) as tx:
+        done = False
+        with refusals_told(self._observer), self._store.write(scope) as tx:
             plan, stone = self._look(tx, scope, named, target)
             if stone is None:
                 if plan.manifest != confirm:
@@ -99,7 +104,9 @@ class Forgetter:
                         "what would be forgotten is not what was confirmed; look at the preview and confirm that",
                         members={"preview": _preview(plan, blocks=blocks)},
                     )
-                stone = self._carry_out(tx, plan, principal, blocks=blocks)
+                stone, done = self._carry_out(tx, plan, principal, blocks=blocks), True
+        if done:
+            self._observer.wrote(scope.tenant, {"position": stone.position, "state": FORGOTTEN})
         return self._ended(scope, stone)
 
     def lift(self, scope: Scope, principal: str, id: TombstoneId) -> Tombstone:
@@ -199,7 +206,7 @@ def receipt(stone: Tombstone) -> dict[str, JSON]:
     """A tombstone as it is answered: without the ids of all that went, which may be many."""
     lifted = stone.lifted
     return {
-        "state": "forgotten",
+        "state": FORGOTTEN,
         "tombstone": stone.id,
         "namespace": stone.scope.namespace,
         "purpose": None if stone.target is Target.SUBJECT else stone.scope.purpose,
