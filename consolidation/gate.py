@@ -23,7 +23,7 @@ from consolidation.policy import (
     unseated,
 )
 from consolidation.receipts import ItemReceipt, Result
-from consolidation.serving import served
+from consolidation.serving import Served
 from consolidation.slotwork import SlotWork
 from graph.ports import Transaction
 from ontology.claims import Claim, Lifecycle, Told, Trust
@@ -43,6 +43,7 @@ class Gate:
         self._draft = draft
         self._graves = graves
         self._sessions: dict[EpisodeId, str | None] = {}
+        self._served = Served(tx, context.now)
 
     def trust(self, asked: Trust | None) -> Trust:
         """The trust of a claim. Raises `Refused` for more than its principal may give."""
@@ -109,7 +110,7 @@ class Gate:
         value = claim.entry.value
         if read is None or read.session is None or value is None:
             return []
-        found = served(self._tx, claim.principal, read.session, claim.slot, value, self._context.now)
+        found = self._served.fact(claim.principal, read.session, claim.slot, value)
         return [] if found is None else [found]
 
     def may_undo(self, told: Iterable[Told], predicate: Predicate) -> None:

@@ -22,6 +22,7 @@ from ontology.tombstones import normalised
 AMBIGUOUS_NAME: Final = "ambiguous-name"
 NAMESAKES: Final = 2
 """So many entities of one name are too many to know who is meant."""
+FACTS_MAX: Final = 50
 _EVER: Final = Interval(OPEN_START, OPEN_END)
 
 
@@ -70,14 +71,14 @@ class Names:
         self._known = {name: named for name, named in self._known.items() if named.get("key") not in keys}
 
     def facts(self, subject: dict[str, str], predicate: str) -> list[FactId]:
-        """What is believed of a subject under a predicate; no more than two."""
+        """What is believed now of a subject under a predicate, at most 50 facts."""
         id = EntityId(subject.get("id", ""))
         if not id:
             known = self._reader.entities_by_key([subject["key"]]).get(subject["key"])
             if known is None:
                 return []
             id = known.id
-        found = self._reader.state([(id, predicate)], self._as_of, certain=False, page=Page(2))
+        found = self._reader.state([(id, predicate)], self._as_of, certain=False, page=Page(FACTS_MAX))
         return [fact.version.id for fact in found]
 
     def _find(self, name: str) -> dict[str, str]:

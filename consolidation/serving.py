@@ -8,6 +8,7 @@ and is emptied when what it was about is forgotten. A different value has anothe
 import hashlib
 import hmac
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
 import orjson
@@ -61,16 +62,24 @@ class Serving:
                 tx.remember(principal, print_, kept(b"", {"fact": version.id, "until": until}), until)
 
 
-def served(
-    reader: Reader, principal: str, session: str, slot: Slot, value: ValueKey, now: Instant
-) -> FactId | None:  # fmt: skip
-    """The fact that was served to a principal in a session with this slot and value, and is remembered still."""
-    key = _key_of(reader)
-    if key is None:
-        return None
-    told = _told(reader.answered(principal, _print(key, principal, session, slot, value)))
-    fact, until = told.get("fact"), told.get("until")
-    return FactId(fact) if isinstance(fact, str) and isinstance(until, int) and now < until else None
+class Served:
+    """What is remembered of a tenant, as of one snapshot."""
+
+    def __init__(self, reader: Reader, now: Instant) -> None:
+        self._reader = reader
+        self._now = now
+
+    def fact(self, principal: str, session: str, slot: Slot, value: ValueKey) -> FactId | None:
+        """The fact that was served to a principal in a session with this slot and value."""
+        if self._key is None:
+            return None
+        told = _told(self._reader.answered(principal, _print(self._key, principal, session, slot, value)))
+        fact, until = told.get("fact"), told.get("until")
+        return FactId(fact) if isinstance(fact, str) and isinstance(until, int) and self._now < until else None
+
+    @cached_property
+    def _key(self) -> bytes | None:
+        return _key_of(self._reader)
 
 
 def _key_of(reader: Reader) -> bytes | None:

@@ -14,7 +14,7 @@ Reason = Annotated[str | None, typer.Option("--reason", help="Why; it stays with
 Version = Annotated[
     int | None, typer.Option("--version", min=0, help="The version that you have seen; else the present one.")
 ]
-COLUMNS = ("claim", "state", "rule", "subject", "predicate", "value", "from", "source", "trust", "version")
+COLUMNS = ("claim", "state", "rule", "subject", "predicate", "value", "from", "source", "trust", "version", "quote")
 
 
 @review.command("list")
@@ -29,7 +29,7 @@ def list_(
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """List the claims that wait, with the rule that holds each.
+    """List the claims that wait, with the rule that holds each and the words that it quotes.
 
     vigencia review list
 
@@ -44,7 +44,7 @@ def list_(
         if as_json:
             out.document(answer)
             return
-        out.table(COLUMNS, [_row(each) for each in answer["items"]])
+        out.table(COLUMNS, [_row(each) for each in answer["items"]], narrow=COLUMNS[6:])
         counts = answer["counts"]
         out.tell(f"{counts['waits_on_you']} wait on you, {counts['held_by_policy']} for more evidence")
 
@@ -162,7 +162,8 @@ def _row(each: dict[str, Any]) -> tuple[str, ...]:
     from api.commands.showing import entity_text, value_text
 
     value = "" if each["value"] is None else value_text(each["value"])
+    quote = "" if each["span"] is None else each["span"]["quote"].replace("\n", " ")
     return (
         each["id"], each["state"], each["rule"], entity_text(each["subject"]), each["predicate"], value,
-        each["valid_from"] or "", each["source"], each["trust"], str(each["version"]),
+        each["valid_from"] or "", each["source"], each["trust"], str(each["version"]), quote,
     )  # fmt: skip

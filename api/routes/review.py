@@ -21,6 +21,7 @@ from api.wire.queries import NoQuery, ReviewQuery, ScopeQuery, decode_query
 from api.wire.rendering import Names, Wire
 from consolidation.items import Promote, Reject
 from consolidation.policy import SENSITIVE
+from consolidation.proposals import UNMAPPED
 from consolidation.review import version_of
 from graph.ports import OrderKey, Reader
 from graph.state import etag
@@ -34,6 +35,9 @@ from ontology.ids import ClaimId
 LISTED: Final = (*EVERYWHERE, "missing-role", "cursor-mismatch", "store-unavailable")
 SHOWN: Final = (*EVERYWHERE, "missing-role", "not-found", "forgotten", "already-decided", "store-unavailable")
 DECIDED: Final = (*WRITE, "own-review", "already-decided", "precondition-required")
+
+ON_YOU: Final = (SENSITIVE, UNMAPPED)
+"""Rules that stage what no evidence lets go."""
 
 routes = Routes("review", "Decide on what is kept, and not believed yet.")
 
@@ -179,7 +183,7 @@ def _waiting(reader: Reader, told: Told, names: Names, quotes: Mapping[ClaimId, 
 
 def _counts(reader: Reader) -> Wire:
     counts = reader.held_counts()
-    waits = sum(n for (state, rule), n in counts.items() if state is Lifecycle.QUARANTINED or rule == SENSITIVE)
+    waits = sum(n for (state, rule), n in counts.items() if state is Lifecycle.QUARANTINED or rule in ON_YOU)
     return {"waits_on_you": waits, "held_by_policy": sum(counts.values()) - waits}
 
 

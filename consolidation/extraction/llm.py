@@ -5,8 +5,9 @@ it answers is data of low trust: its quotes are looked up, its predicates, value
 any other extractor, and nothing in its answer can raise what a candidate is worth. Needs the extra `llm`.
 """
 
+import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Final, Literal
@@ -41,6 +42,7 @@ from ontology.schema import Predicate, Schema
 from ontology.values import ValueType
 
 if TYPE_CHECKING:
+    from pydantic_ai import ModelSettings
     from pydantic_ai.models import Model
 
 VERSION: Final = "1"
@@ -115,32 +117,33 @@ class Readings(_Step):
     readings: Annotated[list[Reading], Field(max_length=READINGS_MAX)]
 
 
-def openai_model(name: str, *, base_url: str, api_key: str) -> "Model":
-    """A model behind any server that speaks the OpenAI chat protocol. Raises `Unsupported` without the extra `llm`."""
+def openai_model(name: str, *, base_url: str, api_key: str) -> "Callable[[], Model]":
+    """What makes a model behind any server that speaks the OpenAI chat protocol.
+
+    Raises `Unsupported` without the extra `llm`.
+    """
     try:
         from pydantic_ai.models.openai import OpenAIChatModel
         from pydantic_ai.providers.openai import OpenAIProvider
     except ImportError as exc:
         raise _missing_extra() from exc
-    return OpenAIChatModel(name, provider=OpenAIProvider(base_url=base_url, api_key=api_key))
+    return lambda: OpenAIChatModel(name, provider=OpenAIProvider(base_url=base_url, api_key=api_key))
 
 
 class LlmExtractor:
     """Asks one model about the predicates of one schema.
 
-    `model` is one of pydantic-ai, or its name as `provider:model`. Raises `Unsupported` without the extra `llm`.
+    `model` makes one of pydantic-ai, or is its name as `provider:model`. Raises `Unsupported` without the extra `llm`.
     """
 
-    def __init__(self, schema: Schema, model: "Model | str") -> None:
+    def __init__(self, schema: Schema, model: "Callable[[], Model] | str") -> None:
         try:
-            from pydantic_ai import Agent
+            import pydantic_ai  # noqa: F401
         except ImportError as exc:
             raise _missing_extra() from exc
         self._schema = schema
-        self._agent: Agent[None, Readings] = Agent(
-            model, output_type=Readings, instructions=prompt(), retries={"output": RETRIES}, defer_model_check=True
-        )
-        name = model if isinstance(model, str) else model.model_name
+        self._model = model
+        name = model if isinstance(model, str) else model().model_name
         self._who = Extractor(name="llm", version=f"{VERSION}/{name}", trust=Trust.INFERRED)
 
     @property
@@ -175,11 +178,7 @@ class LlmExtractor:
             notes.append(Note(code=code, detail=f"the model {self._who.version} {what}: {reason}", span=None))
 
         try:
-            run = self._agent.run_sync(
-                question,
-                model_settings={"temperature": 0.0, "timeout": budget.seconds_max, "max_retries": 0},
-                timeout=budget.seconds_max,
-            )
+            return asyncio.run(self._answer(question, budget.seconds_max)).readings
         except (RunTimedOut, ModelAPIError) as exc:
             # a request that the provider refuses for what it is would be refused again
             status = getattr(exc, "status_code", 500)
@@ -187,9 +186,20 @@ class LlmExtractor:
             note(Code.FAILED if lasting else Code.UNAVAILABLE, "gave no answer", exc)
         except (AgentRunError, UserError) as exc:
             note(Code.FAILED, "gave no usable answer", exc)
-        else:
-            return run.output.readings
         return []
+
+    async def _answer(self, question: str, seconds: float) -> Readings:
+        """What the model says, over connections that end with it: each question has a loop of its own, in whichever
+        thread it is asked, and what was opened in one loop is of no use in another."""
+        from pydantic_ai import Agent
+
+        agent: Agent[None, Readings] = Agent(
+            self._model if isinstance(self._model, str) else self._model(),
+            output_type=Readings, instructions=prompt(), retries={"output": RETRIES}, defer_model_check=True,
+        )  # fmt: skip
+        async with agent:
+            settings: ModelSettings = {"temperature": 0.0, "timeout": seconds, "max_retries": 0}
+            return (await agent.run(question, model_settings=settings, timeout=seconds)).output
 
     def _question(self, text: EpisodeText, passages: Iterable[tuple[int | None, str]], known: dict[str, Known]) -> str:
         document: dict[str, JSON] = {

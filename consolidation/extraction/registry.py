@@ -1,6 +1,6 @@
 """Which extractors there are, and what all of them together find in one episode."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from consolidation.extraction.base import (
@@ -26,7 +26,9 @@ NAMES: Final = ("mappings", "rules", "llm")
 """From what is declared for one kind of text to what is only concluded; the earlier one wins."""
 
 
-def extractors(schema: Schema, names: Sequence[str], model: "Model | str | None" = None) -> tuple[Extracts, ...]:
+def extractors(
+    schema: Schema, names: Sequence[str], model: "Callable[[], Model] | str | None" = None
+) -> tuple[Extracts, ...]:
     """The extractors of these names for one schema, in the order of `NAMES`; to be kept as long as the schema is.
 
     Raises `Incorrect` for an unknown name or `llm` without a model, `Unsupported` where its extra is not installed.

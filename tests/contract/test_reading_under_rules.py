@@ -10,6 +10,7 @@ import pytest
 from consolidation.admission import transfer
 from consolidation.episodes import NewEpisode, NewTurn, Recorder
 from consolidation.extraction.base import (
+    ByKey,
     ByName,
     Candidate,
     EpisodeText,
@@ -25,7 +26,7 @@ from consolidation.extraction.base import (
 from consolidation.items import Reject
 from consolidation.pipeline import KnownFacts, Pipeline
 from consolidation.policy import OWNER, Authority
-from consolidation.serving import Serving, served
+from consolidation.serving import Served, Serving
 from consolidation.vouching import Declared, Signature
 from consolidation.worker import Worker
 from consolidation.write import Writer
@@ -40,7 +41,7 @@ from ontology.episodes import Signed, Vouched
 from ontology.errors import Incorrect, Refused
 from ontology.facts import AsOf
 from ontology.ids import ClaimId, EpisodeId, FactId, OperationId
-from ontology.instants import DAY, SECOND
+from ontology.instants import DAY, SECOND, Instant
 from ontology.schema import Schema
 from ontology.schema_document import pack_from_document
 from ontology.scope import Tenant
@@ -61,6 +62,7 @@ class Lines:
         self.who = RULES
         self.change: Callable[[Candidate], Candidate] = lambda candidate: candidate
         self.known: Sequence[Known] = ()
+        self.is_silent = False
 
     def version(self, schema: Schema) -> str:
         return "lines 1"
@@ -68,7 +70,7 @@ class Lines:
     def read(self, text: EpisodeText, schema: Schema, known: KnownFacts) -> Extraction:
         self.known = known()
         found = []
-        for turn, passage in text.passages():
+        for turn, passage in () if self.is_silent else text.passages():
             start = 0
             for line in passage.splitlines():
                 subject, predicate, value = line.split(" [")[0].split(maxsplit=2)
@@ -328,6 +330,26 @@ def test_a_correction_of_nothing_waits(room: Room) -> None:
     assert [each["rule"] for each in room.read("Mira lives_in Bonn")["held"]] == ["nothing-to-correct"]
 
 
+def test_a_correction_names_one_of_several_values(room: Room) -> None:
+    room.read("Mira likes tea\nMira likes milk")
+    room.lines.change = _correction
+    assert [each["rule"] for each in room.read("Mira likes juice")["held"]] == ["ambiguous-correction"]
+    milk = next(id for id in _facts(room, "mira", "likes") if _text(room, id) == "milk")
+    room.lines.change = lambda candidate: _but(_correction(candidate), compares_to=milk)
+    room.read("Mira likes water")
+    assert sorted(room.values("mira", "likes")) == ["tea", "water"]
+
+
+@pytest.mark.parametrize(
+    "key", ["ent_garbage", "ent_abcdefgh_1_0", "? epi_abcdefgh_1_0 0:0 subject", "\x00", "x" * 600]
+)
+@pytest.mark.parametrize("operation", Operation)
+def test_a_key_that_a_text_made_up_is_refused_or_harmless(room: Room, key: str, operation: Operation) -> None:
+    room.lines.change = lambda candidate: _but(candidate, subject=ByKey(key=key), operation=operation)
+    receipts = room.read("Mira lives_in Bonn")
+    assert sum(receipts["counts"].values()) == 1
+
+
 def test_corrections_in_a_namespace_of_another_wait(room: Room) -> None:
     room.read("Mira lives_in Oslo")
     room.lines.change = _correction
@@ -434,14 +456,18 @@ def test_who_was_served_what_is_kept_as_fingerprints_with_a_key(room: Room) -> N
     serving = Serving(store=room.store, clock=room.clock, randomness=SeededRandomness(7))
     with room.store.read(SCOPE) as reader:
         version = reader.fact(_facts(room, "mira", "likes")[0]).version
-        assert served(reader, "agent", "s", version.slot, version.value_key, room.clock.now()) is None
+        seen = Served(reader, room.clock.now())
+        assert seen.fact("agent", "s", version.slot, version.value_key) is None
     with pytest.raises(Incorrect):
         serving.register(SCOPE, "agent", " ", [version])
     serving.register(SCOPE, "agent", "s", [])
     serving.register(SCOPE, "agent", "s", [version])
     with room.store.read(SCOPE) as reader:
-        assert served(reader, "agent", "s", version.slot, version.value_key, room.clock.now()) == version.id
-        assert served(reader, "agent", "s", version.slot, text_key("milk"), room.clock.now()) is None
+        seen = Served(reader, room.clock.now())
+        assert seen.fact("agent", "s", version.slot, version.value_key) == version.id
+        assert seen.fact("agent", "s", version.slot, text_key("milk")) is None
+        late = Served(reader, Instant(room.clock.now() + 31 * DAY))
+        assert late.fact("agent", "s", version.slot, version.value_key) is None, "whether or not it was swept"
 
 
 # --- signatures
@@ -515,6 +541,26 @@ def test_an_extractor_is_told_what_is_known_of_those_whom_the_episode_names(room
     assert {known.subject for known in room.lines.known} == {ByName(name="Mira")}
 
 
+def test_what_is_known_is_looked_for_by_name_key_and_speaker_and_of_namesakes_nothing(room: Room) -> None:
+    room.world.write(claim("p-17", "name", "Mira Novak"), claim("p-17", "lives_in", "Oslo"))
+    room.world.write(claim("tank-6", "lives_in", "Yard 3"), claim("bo", "lives_in", "Rome"))
+    for key in ("anna-1", "anna-2"):
+        room.world.write(claim(key, "name", "Anna"), claim(key, "lives_in", "Bonn"))
+    turns = [NewTurn(speaker="bo", text="mira likes tea"), NewTurn(speaker="x", text="Anna likes Tank-6. Mira Novak")]
+    room.record(turns=turns)
+    room.lines.is_silent = True
+    room.worker.work_off()
+    assert sorted((each.value, _called(each)) for each in room.lines.known) == [
+        ("Oslo", "Mira Novak"),
+        ("Rome", "bo"),
+        ("Yard 3", "Tank-6"),
+    ]
+
+
+def _called(known: Known) -> str:
+    return known.subject.name if isinstance(known.subject, ByName) else known.subject.key
+
+
 def test_who_vouched_for_an_episode_goes_with_the_journal(room: Room) -> None:
     signed = room.record("Mira account one", source="ledger", signature=SIGNED)
     plain = room.record("Mira likes tea")
@@ -536,6 +582,11 @@ def _facts(room: Room, subject: str, predicate: str) -> list[FactId]:
         entity = reader.entities_by_key([subject])[subject]
         at = AsOf(valid_at=room.clock.now(), known_at=reader.head.recorded_at)
         return [f.version.id for f in reader.state([(entity.id, predicate)], at, certain=False, page=ALL)]
+
+
+def _text(room: Room, id: FactId) -> str:
+    with room.store.read(SCOPE) as reader:
+        return reader.fact(id).version.value.text
 
 
 def _support(room: Room) -> tuple[int, int]:

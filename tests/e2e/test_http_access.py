@@ -1,13 +1,20 @@
 """No caller sees another tenant, strangers see nothing, and only importers give recorded times."""
 
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from api.app import create_app
+from api.auth.issued import Issuer
 from api.wiring import Services
-from tests.e2e.conftest import Api, answer, bearer, codes, fact, problem
+from ontology.instants import OPEN_END, SECOND, Instant
+from tests.e2e.conftest import Api, answer, bearer, codes, fact, issued, problem
+from tests.unit.test_tokens import AUDIENCE, ISSUER, JWKS, forged, token
 
 SECRET = fact("mira", "lives_in", "berlin", valid_from="2026-01-01")
 
@@ -26,6 +33,45 @@ def test_without_a_known_key_nothing_is_answered(keyed: Api, path: str, headers:
 
     problem(refused, 401, "unauthenticated")
     assert refused.headers["www-authenticate"].startswith("Bearer")
+
+
+def test_a_key_that_was_revoked_or_has_expired_opens_nothing(keyed: Api) -> None:
+    services, soon = keyed.services, Instant(keyed.clock.now() + 10 * SECOND)
+    revoked, expires, holds = (
+        issued(services, "bo", "*:all", expires_at=until) for until in (OPEN_END, soon, OPEN_END)
+    )  # fmt: skip
+    Issuer(services.store, keyed.clock, services.randomness, "acme", "person").revoke(revoked["Authorization"][7:])
+    keyed.clock.advance(20 * SECOND)
+    for headers, why in ((revoked, "revoked"), (expires, "expired")):
+        refused = keyed.client.get("/v1/ontology", headers=headers)
+        assert why in problem(refused, 401, "unauthenticated")["detail"]
+    assert keyed.client.get("/v1/ontology", headers=holds).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        (lambda: token(aud="elsewhere"), "another audience"),
+        (lambda: forged({"alg": "none", "kid": "rsa"}, lambda _: b""), "signed by 'none'"),
+        (lambda: forged({"alg": "RS256", "kid": "rsa"}, lambda _: b"x"), ""),
+        (lambda: token(exp=1), "expired"),
+    ],
+    ids=["audience", "none", "signature", "expired"],
+)
+def test_a_token_that_does_not_hold_opens_nothing(
+    services: Services, tmp_path: Path, sent: Callable[[], bytes], why: str
+) -> None:
+    jwks = tmp_path / "jwks.json"
+    jwks.write_text(json.dumps(JWKS))
+    set_ = {"jwt_issuer": ISSUER, "jwt_audience": AUDIENCE, "jwt_jwks": str(jwks)}
+    with_tokens = replace(services, settings=services.settings.model_copy(update=set_))
+    with TestClient(create_app(with_tokens), base_url="http://memory.example", client=("203.0.113.9", 5)) as client:
+        right = client.get(
+            "/v1/state?subject=x&namespace=notes", headers={"Authorization": f"Bearer {token().decode()}"}
+        )
+        assert right.status_code == 200, right.text
+        refused = client.get("/v1/state?subject=x", headers={"Authorization": f"Bearer {sent().decode()}"})
+        assert why in problem(refused, 401, "unauthenticated")["detail"]
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/problems", "/problems/unauthenticated", "/openapi.json"])

@@ -1,7 +1,10 @@
 """What a model answers is data: read, checked, and never more than a proposal."""
 
+import asyncio
 import json
 import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -268,3 +271,16 @@ def test_what_a_passage_says_of_its_time_is_kept() -> None:
 
     assert (candidate.stated.valid_from, candidate.stated.zone) == ("2019", "Europe/Madrid")
     assert candidate.subject != ByKey(key="mira")
+
+
+def test_one_extractor_answers_in_any_thread_and_leaves_no_connection_open() -> None:
+    """A worker asks from its threads; what was opened in the loop of one is of no use in that of another."""
+    answer = called({"readings": [reading()]})
+    with ChatServer([answer] * 4).running() as server:
+        extractor = LlmExtractor(DEMO, openai_model("small", base_url=server.base_url, api_key="none"))
+        here = [extractor.extract(episode(SAID), KNOWN, BUDGET) for _ in range(2)]
+        with ThreadPoolExecutor(2) as pool:
+            there = list(pool.map(lambda _: extractor.extract(episode(SAID), KNOWN, BUDGET), range(2)))
+        assert [len(each.candidates) for each in (*here, *there)] == [1] * 4
+    with pytest.raises(RuntimeError), warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        asyncio.get_event_loop()
