@@ -17,6 +17,7 @@ from api.commands.reading import diff, history, state
 from api.commands.reasons import why
 from api.commands.review import review
 from api.commands.serving import demo, init, serve
+from api.commands.sweeping import sweep
 from api.commands.upkeep import config, doctor, ontology
 from api.commands.worker import worker
 from api.commands.writing import remember
@@ -54,7 +55,23 @@ def _main(
     pass
 
 
-for command in (serve, worker, demo, init, remember, load, state, history, diff, why, forget, backup, restore, doctor):
+for command in (
+    serve,
+    worker,
+    sweep,
+    demo,
+    init,
+    remember,
+    load,
+    state,
+    history,
+    diff,
+    why,
+    forget,
+    backup,
+    restore,
+    doctor,
+):
     app.command()(command)
 app.add_typer(review)
 app.add_typer(tombstones)

@@ -1,4 +1,4 @@
-"""How a list is continued: an opaque text that pins both clocks and belongs to one query.
+"""How a list is continued: an opaque text that pins the clocks and belongs to one query.
 
 A cursor grants nothing: the scope is checked again on each page. It is unsigned, so all that it holds is
 checked as anything that a caller sends; one that was altered is at worst another place in the same list.
@@ -26,10 +26,12 @@ CursorKey = tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
-    """Where a page ended, and the two instants at which the whole walk is asked."""
+    """Where a page ended, and the instants at which the whole walk is asked."""
 
     after: CursorKey
     as_of: AsOf
+    served_at: Instant
+    """By which it is judged what has expired."""
 
 
 def filter_hash(*parts: object) -> str:
@@ -39,7 +41,7 @@ def filter_hash(*parts: object) -> str:
 
 def write_cursor(cursor: Cursor, query: str) -> str:
     """The text of a cursor for the query with this hash."""
-    packed = orjson.dumps([query, cursor.as_of.valid_at, cursor.as_of.known_at, *cursor.after])
+    packed = orjson.dumps([query, cursor.as_of.valid_at, cursor.as_of.known_at, cursor.served_at, *cursor.after])
     return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
 
 
@@ -52,16 +54,17 @@ def read_cursor(text: str, query: str, shape: tuple[type, ...]) -> Cursor:
         if len(text) > CHARS_MAX:
             raise ValueError
         packed = orjson.loads(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True))
-        given, valid_at, known_at, *after = packed
+        given, valid_at, known_at, served_at, *after = packed
     except (ValueError, TypeError, binascii.Error):
         raise _mismatch("the cursor cannot be read") from None
     if given != query:
         raise _mismatch("the cursor belongs to another query")
-    instants_hold = all(type(t) is int and OPEN_START <= t <= OPEN_END for t in (valid_at, known_at))
+    instants_hold = all(type(t) is int and OPEN_START <= t <= OPEN_END for t in (valid_at, known_at, served_at))
     key_holds = len(after) == len(shape) and all(type(part) is kind for part, kind in zip(after, shape, strict=False))
     if not instants_hold or not key_holds or any(type(part) is int and abs(part) > OPEN_END for part in after):
         raise _mismatch("the cursor was altered")
-    return Cursor(after=tuple(after), as_of=AsOf(valid_at=Instant(valid_at), known_at=Instant(known_at)))
+    as_of = AsOf(valid_at=Instant(valid_at), known_at=Instant(known_at))
+    return Cursor(after=tuple(after), as_of=as_of, served_at=Instant(served_at))
 
 
 def next_link(path: str, query: Mapping[str, str], cursor: str) -> str:

@@ -4,7 +4,8 @@ from typing import Final
 
 from consolidation.extraction.base import BUDGET, EpisodeText, Extraction, Extracts
 from consolidation.pipeline import KnownFacts, Reads
-from ontology.errors import VigenciaError
+from consolidation.summary import Extractive, Summarises
+from ontology.errors import Unsupported, VigenciaError
 from ontology.packs import load_core
 from ontology.schema import Schema
 
@@ -52,6 +53,18 @@ class InstalledExtractors:
 
             known = self._made[id(schema)] = (schema, extractors(schema, self._names, self._model))
         return known[1]
+
+
+def summariser(names: tuple[str, ...], model: str | None) -> Summarises:
+    """What makes the records of episodes: the model, where one reads them too."""
+    if "llm" not in names or model is None:
+        return Extractive()
+    from consolidation.extraction.llm_summary import LlmSummary
+
+    try:
+        return LlmSummary(model)
+    except Unsupported:  # nothing is read then, and `InstalledExtractors.fault` says why
+        return Extractive()
 
 
 _conforms: type[Reads] = InstalledExtractors

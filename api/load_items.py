@@ -29,13 +29,14 @@ _SAID: Final = {
     "root": "root",
     "trust": "trust",
     "recalled": "recalled",
+    "ttl": "ttl",
 }
 _TEXTS: Final = frozenset({*_SAID, "predicate", "fact", "claim", "at", "reason"})
 _OPTIONAL: Final = frozenset({*_SAID, "confidence", "expected_version", "op"})
 
 MEMBERS: Final[Mapping[str, frozenset[str]]] = {
     "assert": _OPTIONAL | {"subject", "predicate", "value"},
-    "retract": _OPTIONAL | {"subject", "predicate", "value", "fact"},
+    "retract": _OPTIONAL - {"ttl"} | {"subject", "predicate", "value", "fact"},
     "replace": _OPTIONAL | {"fact", "subject", "predicate", "old", "at", "value", "reason"},
     "withdraw": frozenset({"op", "expected_version", "claim", "episode", "source", "reason"}),
     "erase": frozenset({"op", "expected_version", "subject", "predicate", "value"}),

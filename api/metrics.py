@@ -17,7 +17,7 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from api.requests import Budget
-from consolidation.forgetting.forgetter import FORGOTTEN
+from consolidation.forgetting.graves import FORGOTTEN
 from consolidation.observing import Observer
 from consolidation.policy import GUARDED
 from consolidation.receipts import Result
@@ -64,7 +64,6 @@ class Metrics:
             "vigencia_results", "What became of items: created, superseded, quarantined and so on.", ["result"],
             registry=registry,
         )  # fmt: skip
-        self._forgotten = Counter("vigencia_forgotten", "Acts of forgetting.", registry=registry)
         self._limited = Counter(
             "vigencia_rate_limited", "Requests beyond the share of their principal.", ["budget"], registry=registry
         )
@@ -77,8 +76,8 @@ class Metrics:
         self._store = Gauge("vigencia_store_up", "Whether the store answers.", registry=registry)
         self._streams = Gauge("vigencia_event_streams", "Event streams that are open.", registry=registry)
         self._writes.labels(DONE)  # what has not happened yet is 0, not absent
-        for result in Result:
-            self._results.labels(result.value)
+        for result in (*Result, FORGOTTEN):
+            self._results.labels(str(result))
         for budget in Budget:
             self._limited.labels(budget.value)
 
@@ -102,8 +101,6 @@ class Metrics:
 
     def wrote(self, tenant: Tenant, receipt: Mapping[str, JSON]) -> None:
         self._writes.labels(DONE).inc()
-        if receipt.get("state") == FORGOTTEN:
-            self._forgotten.inc()
         items = receipt.get("items")
         for item in items if isinstance(items, list) else ():
             self._item(item)

@@ -29,7 +29,7 @@ def facts_of(reader: Reader, subject: EntityMention, predicate: str | None, as_o
     return reader.state([(entity.id, predicate)], as_of, certain=False, page=Page(FACTS_MAX))
 
 
-def reason(reader: Reader, fact: Fact, known_at: Instant) -> Wire:
+def reason(reader: Reader, fact: Fact, known_at: Instant, now: Instant) -> Wire:
     """Everything behind one fact, as plain JSON.
 
     `claims` are those that show in it, at most 200; `made_in` and `ended_in` the transactions; `replaced_by` what
@@ -48,12 +48,12 @@ def reason(reader: Reader, fact: Fact, known_at: Instant) -> Wire:
     heads = rendering.versions_of(reader, [version])
     newest = reader.head.recorded_at  # what became of it since is part of the reason
     return {
-        "fact": rendering.fact(fact, names, heads, newest),
-        "claims": [{**rendering.claim(each, names), "position": _position(each)} for each in told],
+        "fact": rendering.fact(fact, names, heads, newest, now),
+        "claims": [{**rendering.claim(each, names, now), "position": _position(each)} for each in told],
         "made_in": _transaction(reader, version.position),
         "ended_in": _ended_in(reader, version),
-        "replaced_by": rendering.facts(replaced, names, heads, newest),
-        "followed_by": rendering.facts(followed, names, heads, newest),
+        "replaced_by": rendering.facts(replaced, names, heads, newest, now),
+        "followed_by": rendering.facts(followed, names, heads, newest, now),
     }
 
 

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from ontology.durations import parse_duration
 from ontology.errors import Incorrect, Violation, shown
 from ontology.scope import check_name
 
@@ -86,6 +87,14 @@ def _level(name: str) -> str:
     if name.lower() not in _LEVELS:
         raise ValueError(f"give one of {', '.join(_LEVELS)}")
     return name.lower()
+
+
+def _duration(text: str) -> str:
+    try:
+        parse_duration(text, "")
+    except Incorrect as exc:
+        raise ValueError(exc.message) from None
+    return text
 
 
 def _format(name: str) -> str:
@@ -191,6 +200,16 @@ class Settings(BaseSettings):
     )
     idempotency_days: int = Field(
         7, ge=1, le=365, description="how long an idempotency key is remembered; never under one day"
+    )
+    verbatim_ttl: Annotated[str, AfterValidator(_duration)] | None = Field(
+        None, description="after how long the words of episodes are destroyed, such as `P90D`; never without"
+    )
+    receipt_days: int = Field(30, ge=1, le=3650, description="how long an operation that is done keeps what came of it")
+    sweep_seconds: float = Field(
+        3600.0,
+        ge=0,
+        le=86_400,
+        description="how often a worker sweeps what has expired; 0 leaves it to `vigencia sweep`",
     )
     reads_per_minute: int = Field(
         60_000, ge=0, le=100_000_000, description="how many reads a principal may ask for in a minute; 0 for any number"

@@ -17,13 +17,14 @@ from typing import Final, Protocol
 
 from api.announcing import Announcer
 from api.backup_keys import KeyFile
-from api.extractors import InstalledExtractors
+from api.extractors import InstalledExtractors, summariser
 from api.settings import MEMORY, SQLITE, Settings
 from api.streams import Streams
 from consolidation.episodes import Recorder
 from consolidation.forgetting.forgetter import Forgetter
 from consolidation.pipeline import Pipeline, Reads
 from consolidation.records import Records
+from consolidation.retention import Keeping, Sweeper
 from consolidation.serving import Serving
 from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
@@ -33,6 +34,7 @@ from graph.forgetting import Outside
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
 from ontology.claims import Trust
+from ontology.durations import parse_duration
 from ontology.errors import Incorrect, NotFound, Unavailable, shown
 from ontology.instants import Instant
 from ontology.packs import load_core
@@ -293,8 +295,9 @@ def services_over(
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
     )
-    outside = _outside(settings, randomness)
-    forgetter = Forgetter(store=store, clock=clock, randomness=randomness, outside=outside, observer=announcer)
+    forgetter = Forgetter(
+        store=store, clock=clock, randomness=randomness, outside=_outside(settings, randomness), observer=announcer,
+    )  # fmt: skip
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
         store=store,
@@ -315,6 +318,16 @@ def services_over(
     )
 
 
+def make_sweeper(opened: Services) -> Sweeper:
+    """What sweeps the store of these services."""
+    settings = opened.settings
+    ttl = None if settings.verbatim_ttl is None else parse_duration(settings.verbatim_ttl, "")
+    return Sweeper(
+        store=opened.store, writer=opened.writer, clock=opened.clock, randomness=opened.randomness,
+        keeping=Keeping(verbatim_ttl=ttl, receipt_days=settings.receipt_days),
+    )  # fmt: skip
+
+
 def _sources(settings: Settings) -> Sources:
     if settings.sources_file is None:
         return NoSources()
@@ -330,13 +343,19 @@ def make_worker(opened: Services) -> Worker:
         store=opened.store, writer=opened.writer, clock=opened.clock, reads=opened.reads,
         model_trust=Trust[settings.model_trust.upper()],
         records=Records(store=opened.store, clock=opened.clock, randomness=opened.randomness),
+        summarises=summariser(tuple(settings.extractors.split(",")), settings.extractor_model),
     )  # fmt: skip
     return Worker(
         store=opened.store,
         runs=pipeline,
         clock=opened.clock,
         name=f"{socket.gethostname()}-{os.getpid()}",
-        pace=Pace(lease_seconds=settings.lease_seconds, attempts_max=settings.attempts_max),
+        pace=Pace(
+            lease_seconds=settings.lease_seconds,
+            attempts_max=settings.attempts_max,
+            sweep_seconds=settings.sweep_seconds,
+        ),
+        sweeps=make_sweeper(opened),
         aside=opened.sessions.end_idle,
     )
 

@@ -12,6 +12,7 @@ from consolidation.items import (
     Absent,
     Assert,
     Erase,
+    Expire,
     Item,
     Promote,
     Quoted,
@@ -26,12 +27,14 @@ from consolidation.items import (
 from consolidation.policy import refuse_live
 from ontology.canonical import TEXT_BYTES_MAX, canonical_label, canonical_text, incorrect
 from ontology.claims import Source, Trust
+from ontology.durations import Micros, parse_duration
 from ontology.echoes import recalled
 from ontology.entries import Stated, assertion, retraction
 from ontology.errors import Incorrect, Refused, TooLarge, Violation, shown
 from ontology.facts import Version
 from ontology.ids import CLAIM, FACT, ClaimId, EpisodeId, FactId, locate
 from ontology.instants import OPEN_END, Instant, Semantics, check_zone, parse_bound, parse_instant
+from ontology.retention import check_ttl
 from ontology.schema import Cardinality, Predicate, Schema
 from ontology.values import EntityMention, Value, ValueKey, entity_mention
 
@@ -54,9 +57,16 @@ class Telling:
     confidence: float | None
     quote: Quoted | None
     trust: Trust | None
+    ttl: Micros | None
     recalled: tuple[FactId, ...]
     """The fact versions whose markers stand in the text that it was taken from."""
     read: Read | None
+
+
+NOTHING_TOLD: Final = Telling(
+    stated=Stated(valid_from=None, valid_to=None, zone=None, semantics=None), observed_at=None, source=None,
+    episode=None, root=None, confidence=None, quote=None, trust=None, ttl=None, recalled=(), read=None,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +141,11 @@ class CheckedReview:
     expected: Version | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedExpire:
+    claim: ClaimId
+
+
 Checked: TypeAlias = (
     CheckedAssert
     | CheckedRetract
@@ -139,6 +154,7 @@ Checked: TypeAlias = (
     | CheckedWithdraw
     | CheckedErase
     | CheckedReview
+    | CheckedExpire
 )
 
 
@@ -181,7 +197,7 @@ def _check(item: Item, schema: Schema) -> Checked:
             return CheckedAssert(
                 subject=_mention(item.subject, "/subject"), predicate=predicate,
                 value=predicate.read(item.value, pointer="/value", zone=item.said.zone or "UTC"),
-                telling=_telling_of_assert(item.said), expected=item.expected_version,
+                telling=_telling_of_assert(item.said, predicate), expected=item.expected_version,
             )  # fmt: skip
         case Retract():
             predicate = _predicate(schema, item.predicate)
@@ -209,6 +225,9 @@ def _check(item: Item, schema: Schema) -> Checked:
             return CheckedReview(
                 claim=ClaimId(item.claim), promotes=promotes, reason=reason, expected=item.expected_version
             )  # fmt: skip
+        case Expire():
+            locate(item.claim, CLAIM)
+            return CheckedExpire(claim=ClaimId(item.claim))
         case Erase():
             named = None if item.predicate is None else _predicate(schema, item.predicate)
             if named is None and not isinstance(item.value, Absent):
@@ -242,7 +261,8 @@ def telling(said: Said) -> Telling:
         source=None if source is None else Source(source),
         episode=None if episode is None else EpisodeId(episode),
         root=_text(said.root, "/root"), confidence=confidence, quote=said.quote, trust=trust_of(said.trust),
-        recalled=_recalled(said.recalled), read=said.read,
+        ttl=None if said.ttl is None else parse_duration(said.ttl, "/ttl"), recalled=_recalled(said.recalled),
+        read=said.read,
     )  # fmt: skip
 
 
@@ -263,14 +283,18 @@ def trust_of(word: str | None) -> Trust | None:
     raise incorrect("/trust", "unknown_member", f"no trust {shown(word)}; give one of {words}, or leave it out")
 
 
-def _telling_of_assert(said: Said) -> Telling:
-    """`telling`, of a period that an assertion can have whenever it was said."""
+def _telling_of_assert(said: Said, predicate: Predicate) -> Telling:
+    """`telling`, of a period that an assertion can have whenever it was said, and of a ttl that its kind allows."""
     told = telling(said)
+    if told.ttl is not None:
+        check_ttl(predicate, told.ttl, "/ttl")
     assertion(told.stated, value=_ANY, functional=False, observed_at=OPEN_END, position=0, ordinal=0)
     return told
 
 
 def _telling_of_retract(said: Said) -> Telling:
+    if said.ttl is not None:
+        raise incorrect("/ttl", "unknown_field", "a retraction does not expire; leave 'ttl' out")
     told = telling(said)
     retraction(told.stated, value=None, functional=False, observed_at=OPEN_END, position=0, ordinal=0)
     return told

@@ -296,7 +296,7 @@ def _fill(
         by_subject.setdefault(slot.subject, []).append(slot)
     for index, receipt in enumerate(draft.receipts):
         own = claims.get(index)
-        if receipt.result in (Result.DUPLICATE, Result.IGNORED):
+        if receipt.op == "expire" or receipt.result in (Result.DUPLICATE, Result.IGNORED):
             continue
         if own is None and receipt.claim is not None:  # it waits, or was rejected: nothing was folded for it
             held = draft.claims.get(receipt.claim)

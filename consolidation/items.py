@@ -53,6 +53,8 @@ class Said:
     quote: Quoted | None = None
     trust: str | None = None
     """How far it is to be trusted: no more than its principal may give."""
+    ttl: str | None = None
+    """How long it is served, as an ISO 8601 duration; of an assertion only."""
     recalled: str | None = None
     """The text that it was taken from, where that carries markers of recalled memory."""
     read: Read | None = None
@@ -146,4 +148,11 @@ class Reject:
     expected_version: Version | None = None
 
 
-Item: TypeAlias = Assert | Retract | Replace | RetractFact | Withdraw | Erase | Promote | Reject
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expire:
+    """That the time of a claim is over: what the sweep writes, and nobody else may ask."""
+
+    claim: str
+
+
+Item: TypeAlias = Assert | Retract | Replace | RetractFact | Withdraw | Erase | Promote | Reject | Expire

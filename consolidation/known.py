@@ -11,7 +11,7 @@ from typing import Final
 from consolidation.extraction.base import ByKey, ByName, EpisodeText, Known, Me
 from consolidation.naming import NAMESAKES
 from graph.ports import Page, Reader
-from graph.state import resolve
+from graph.state import resolve_for
 from ontology.facts import AsOf, Fact
 from ontology.ids import EntityId
 from ontology.instants import Instant
@@ -34,7 +34,7 @@ _SCANNED: Final = 100_000
 
 def known_facts(reader: Reader, now: Instant, text: EpisodeText, schema: Schema) -> Sequence[Known]:
     """What is believed now of those whom the episode names, at most 100 facts."""
-    as_of = resolve(reader.head, now, None, None)
+    as_of = resolve_for(reader, now, None, None)
     subjects = _subjects(reader, as_of, text)
     if not subjects:
         return ()

@@ -157,6 +157,7 @@ class Lookup:
             types: frozenset[str] = frozenset()
             if entity.id not in self.created and self._tx.head.recorded_at > OPEN_START:
                 as_of = AsOf(valid_at=self._context.now, known_at=self._tx.head.recorded_at)
+                self._tx.serve(as_of.known_at, self._context.now)
                 facts = self._tx.state([(entity.id, TYPE)], as_of, certain=False, page=Page(TYPES_MAX))
                 types = frozenset(fact.version.value.text for fact in facts)
             self._types[entity.id] = types

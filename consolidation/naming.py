@@ -11,7 +11,7 @@ from consolidation.extraction.base import ByKey, ByName, Hold, Me, Mention
 from consolidation.forgetting.graves import FORGOTTEN, Graves
 from consolidation.policy import Held
 from graph.ports import Order, Page, Reader
-from graph.state import resolve
+from graph.state import resolve_for
 from ontology.claims import Lifecycle
 from ontology.errors import shown
 from ontology.ids import EntityId, EpisodeId, FactId
@@ -31,7 +31,7 @@ class Names:
 
     def __init__(self, reader: Reader, now: Instant, episode: EpisodeId) -> None:
         self._reader = reader
-        self._as_of = resolve(reader.head, now, None, None)
+        self._as_of = resolve_for(reader, now, None, None)
         self._episode = episode
         self._graves = Graves(reader)
         self._known: dict[str, dict[str, str]] = {}

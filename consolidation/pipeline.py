@@ -36,7 +36,7 @@ from consolidation.policy import OWNER, Authority
 from consolidation.proposals import Proposals, Step, Unwritable
 from consolidation.reading_receipt import ReadingReceipt
 from consolidation.records import Records
-from consolidation.summary import summarise
+from consolidation.summary import Extractive, Summarises
 from consolidation.write import Writer
 from graph.ports import Clock, MemoryStore, Reader
 from ontology.claims import Trust
@@ -77,16 +77,17 @@ class Pipeline:
 
     def __init__(
         self, *, store: MemoryStore, writer: Writer, clock: Clock, reads: Reads, model_trust: Trust = Trust.INFERRED,
-        records: Records | None = None,
+        records: Records | None = None, summarises: Summarises | None = None,
     ) -> None:  # fmt: skip
         """`model_trust` is the most that what a model concludes is trusted before anybody looks at it; without
-        `records` no record of an episode is kept."""
+        `records` no record of an episode is kept, without `summarises` it is made of its own sentences."""
         self._store = store
         self._writer = writer
         self._clock = clock
         self._reads = reads
         self._model_trust = model_trust
         self._records = records
+        self._summarises = summarises or Extractive()
 
     def run(self, operation: Queued) -> bytes:
         """Read an episode and write what it says; gives the receipts as JSON.
@@ -112,7 +113,9 @@ class Pipeline:
         for number, chunk in enumerate(_chunks(found.candidates)):
             self._write(operation, authority, proposals, chunk, number, receipt)
         if self._records is not None:
-            record = summarise(operation.episode, operation.scope, text, found.candidates, schema)
+            record = self._summarises.summarise(
+                operation.episode, operation.scope, text, found.candidates, schema
+            )  # fmt: skip
             self._records.keep(operation.principal, record)
         return orjson.dumps(receipt.document(self._reads.version(schema), trust.word, found.notes))
 

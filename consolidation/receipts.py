@@ -45,6 +45,7 @@ class Result(StrEnum):
     """This value from this source was rejected: nothing was kept."""
     PROMOTED = "promoted"
     REJECTED = "rejected"
+    EXPIRED = "expired"
     ERASED = "erased"
 
 
@@ -86,6 +87,8 @@ class ItemReceipt:
     observed_at: Instant | None = None
     observed_from: str | None = None
     """`stated`, `episode`, or `recorded`: then nobody said when, and the recorded time stands for it."""
+    expires_at: Instant = OPEN_END
+    """From then on the claim is not served."""
     version: Version | None = None
     """The version of the slot from this transaction on."""
     warnings: Sequence[Warned] = ()
@@ -251,6 +254,7 @@ def _item(index: int, item: ItemReceipt) -> dict[str, JSON]:
         "also_rested": list(item.also_rested),
         "observed_at": None if item.observed_at is None else format_instant(item.observed_at),
         "observed_from": item.observed_from,
+        "expires_at": None if item.expires_at == OPEN_END else format_instant(item.expires_at),
         "version": item.version,
         "warnings": [{"code": w.code, "detail": w.detail} for w in item.warnings],
     }

@@ -2,13 +2,14 @@
 
 Pure, and the same each time. The sentences that claims quote come first, then the earliest; what was attempted, what
 was decided and how it ended is told by the words that people use for it, in English, or by the kind of a predicate.
-Nothing is written anew: each part is a place in the words of the episode.
+Nothing is written anew: each part is a place in the words of the episode. A model may do it in its stead
+(extraction/llm_summary.py).
 """
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from consolidation.extraction.base import Candidate, EpisodeText
 from consolidation.extraction.sentences import sentences
@@ -51,10 +52,27 @@ class _Said:
     """Whether such a claim is a decision."""
 
 
+class Summarises(Protocol):
+    """What makes the record of an episode in which these candidates were found."""
+
+    def summarise(
+        self, episode: EpisodeId, scope: Scope, text: EpisodeText, found: Sequence[Candidate], schema: Schema
+    ) -> EpisodeRecord: ...
+
+
+class Extractive:
+    """Makes it without a model."""
+
+    def summarise(
+        self, episode: EpisodeId, scope: Scope, text: EpisodeText, found: Sequence[Candidate], schema: Schema
+    ) -> EpisodeRecord:
+        return summarise(episode, scope, text, found, schema)
+
+
 def summarise(
     episode: EpisodeId, scope: Scope, text: EpisodeText, found: Sequence[Candidate], schema: Schema
 ) -> EpisodeRecord:
-    """The record of an episode in which these candidates were found, made without a model."""
+    """The record of an episode, of its own sentences."""
     said = list(_said(text, found, schema))
     decisions = [each for each in said if each.decides or (_DECIDED.search(each.text) and not each.asks)]
     ended = [each for each in said if _ENDED.search(each.text) and not each.asks and each not in decisions]
@@ -115,3 +133,6 @@ def _chosen(said: Collection[_Said]) -> tuple[Cited, ...]:
 
 def _places(said: Iterable[_Said]) -> tuple[Cited, ...]:
     return tuple(each.at for each in said)
+
+
+_conforms: type[Summarises] = Extractive

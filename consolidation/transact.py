@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from consolidation.check import (
+    NOTHING_TOLD,
     ByPlace,
     Checked,
     CheckedAssert,
     CheckedErase,
+    CheckedExpire,
     CheckedReplace,
     CheckedRetract,
     CheckedRetractFact,
@@ -29,7 +31,7 @@ from consolidation.receipts import ItemReceipt, Result, Warned
 from consolidation.review import review
 from consolidation.slotwork import SlotWork
 from graph.ports import Transaction
-from ontology.claims import Claim, Entity, Lifecycle, Source, Told
+from ontology.claims import ENDED, RETENTION, Claim, Entity, Lifecycle, Source, Told
 from ontology.entries import Entry, Stated, assertion, inherit, retraction
 from ontology.episodes import Quote
 from ontology.errors import JSON, Incorrect, NotFound, Refused, VersionChanged, Violation, shown
@@ -37,8 +39,10 @@ from ontology.events import Erasure, Operation
 from ontology.facts import FactVersion, Slot, Version
 from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Place, claim_id
 from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
-from ontology.schema import Predicate
-from ontology.values import Value, ValueType, value_key
+from ontology.intervals import Interval
+from ontology.retention import check_ttl, expires_at, terms_of
+from ontology.schema import Predicate, Retention
+from ontology.values import Value, ValueKey, ValueType, value_key
 
 
 class Transact:
@@ -83,6 +87,8 @@ class Transact:
                 return self._erase(index, item)
             case CheckedReview():
                 return review(self._tx, self._context, self._draft, self._work, index, item)
+            case CheckedExpire():
+                return self._expire(item)
 
     # ---- the operations
     def _assert(self, index: int, item: CheckedAssert) -> ItemReceipt:
@@ -103,6 +109,7 @@ class Transact:
             receipt.version = work.version or None
             return receipt
         receipt.observed_at, receipt.observed_from = claim.entry.observed_at, observed_from
+        receipt.expires_at = claim.expires_at
         self._gate.admit(index, work, claim, item.predicate, item.telling.read, receipt)
         receipt.warnings = self._warnings(claim, work)
         return receipt
@@ -138,20 +145,15 @@ class Transact:
 
     def _retract_fact(self, index: int, item: CheckedRetractFact) -> ItemReceipt:
         version = self._open_fact(item.fact)
-        telling = replace(
-            item.telling,
-            stated=Stated(
-                valid_from=None if version.valid_from == OPEN_START else format_instant(version.valid_from),
-                valid_to=None if version.valid_to == OPEN_END else format_instant(version.valid_to),
-                zone=None, semantics=None,
-            ),
-        )  # fmt: skip
+        telling = replace(item.telling, stated=_stretch_of(version))
         subject = self._lookup.by_id(version.slot.subject)
         predicate = self._context.schema.predicate(version.slot.predicate)
         return self._retract(index, subject, predicate, version.value, telling, item.expected)
 
     def _replace(self, index: int, item: CheckedReplace) -> ItemReceipt:
         subject, predicate, old, at, slot = self._target(item)
+        if item.telling.ttl is not None:
+            check_ttl(predicate, item.telling.ttl, "/ttl")
         work = self._work(slot)
         self._expect(work, item.expected)
         old_key = value_key(old)
@@ -187,6 +189,7 @@ class Transact:
             op="replace", result=Result.REPLACED, subject=subject, predicate=predicate.name, claim=claim.id,
             state=Lifecycle.ACCEPTED,
             withdrawn=tuple(c.id for c in told), observed_at=claim.entry.observed_at, observed_from=observed_from,
+            expires_at=claim.expires_at,
         )  # fmt: skip
 
     def _withdraw(self, index: int, item: CheckedWithdraw) -> ItemReceipt:
@@ -227,6 +230,51 @@ class Transact:
         self._draft.erase(erasure, gone)
         self._note("erase", index, subject.id, {"predicate": name, "value": None if key is None else key.hex()})
         return ItemReceipt(op="erase", result=Result.ERASED, subject=subject, predicate=name)
+
+    def _expire(self, item: CheckedExpire) -> ItemReceipt:
+        """Write down that the time of a claim is over, or let nothing of its value stay where its kind wants that.
+
+        A value is erased with the last of the claims that say it. What was believed of it stays a hole, so that
+        nothing older rises.
+        """
+        told = self._tx.claim(item.claim)
+        claim, now = told.claim, self._context.now
+        receipt = ItemReceipt(
+            op="expire", result=Result.IGNORED, predicate=claim.slot.predicate, expires_at=claim.expires_at
+        )
+        if told.state is not Lifecycle.ACCEPTED or claim.expires_at > now or self._draft.gone(claim):
+            return receipt
+        work, value = self._work(claim.slot), claim.entry.value
+        terms = terms_of(self._context.schema.predicate(claim.slot.predicate))
+        if value is not None and terms.ends is Retention.ERASE and self._all_over(claim.slot, value):
+            self._erase_value(claim.slot, value)
+            receipt.result = Result.ERASED
+        else:
+            work.decided = True
+            reason = f"its time was over at {format_instant(claim.expires_at)}"
+            self._draft.move(told, Lifecycle.EXPIRED, RETENTION, reason, None)
+            receipt.result, receipt.claim, receipt.state = Result.EXPIRED, claim.id, Lifecycle.EXPIRED
+        return receipt
+
+    def _all_over(self, slot: Slot, value: ValueKey) -> bool:
+        """Whether the time of every claim of a value is over, of those that wait too."""
+        heard = [told for told in self._tx.heard(slot, value) if self._draft.moved_to(told) not in ENDED]
+        return all(told.claim.expires_at <= self._context.now for told in heard)
+
+    def _erase_value(self, slot: Slot, value: ValueKey) -> None:
+        work = self._work(slot)
+        versions = self._tx.window(slot, value, Interval(OPEN_START, OPEN_END), None).versions
+        others = any(entry.asserts and entry.value != value for entry, _ in self._tx.entries(slot))
+        erasure = Erasure(scope=slot.scope, subject=slot.subject, predicate=slot.predicate, value_key=value)
+        self._draft.erase(erasure, set(work.erase(value)))
+        self._note("erase", 0, slot.subject, {"predicate": slot.predicate, "value": value.hex()})
+        predicate = self._context.schema.predicate(slot.predicate)
+        for version in versions if others and work.head is not None and work.head.functional else ():
+            if version.certain:
+                telling = replace(NOTHING_TOLD, stated=_stretch_of(version))
+                hole, _ = self._claim(self._spare_ordinal(), slot, predicate, None, telling, asserts=False)
+                self._draft.claims[hole.id] = (0, hole)
+                work.add(hole, hole.trust)
 
     # ---- what they share
     def _slot(self, subject: Entity, predicate: Predicate, value: Value | None) -> Slot:
@@ -296,6 +344,7 @@ class Transact:
             episode=telling.episode, root=telling.root or (episode.root if episode else source),
             confidence=float(confidence), schema_version=self._context.schema.version,
             principal=self._context.principal, recorded_at=now, trust=trust, echo=False,
+            expires_at=expires_at(predicate, telling.ttl, now) if asserts else OPEN_END,
         )  # fmt: skip
         quoted = telling.quote
         if quoted is not None:
@@ -391,7 +440,11 @@ class Transact:
             told = self._tx.repeated(claim.slot, claim.entry.value, claim.episode)
             same += [(t.claim, self._draft.moved_to(t)) for t in told if not self._draft.gone(t.claim)]
         return next(
-            ((c.id, state) for c, state in same if c.entry.value == claim.entry.value and _says_the_same(c, claim)),
+            (
+                (c.id, state)
+                for c, state in same
+                if c.entry.value == claim.entry.value and _says_the_same(c, claim) and c.expires_at > self._context.now
+            ),
             None,
         )
 
@@ -413,6 +466,16 @@ class Transact:
             return ()
         detail = f"episode {shown(claim.episode)} also says another value from the same start: {', '.join(rivals)}"
         return (Warned(code="episode_contradicts_itself", detail=detail),)
+
+
+def _stretch_of(version: FactVersion) -> Stated:
+    """The whole period of a version, as a retraction states it."""
+    return Stated(
+        valid_from=None if version.valid_from == OPEN_START else format_instant(version.valid_from),
+        valid_to=None if version.valid_to == OPEN_END else format_instant(version.valid_to),
+        zone=None,
+        semantics=None,
+    )
 
 
 def _says_the_same(one: Claim, other: Claim) -> bool:

@@ -29,6 +29,7 @@ BACKOFF_SECONDS_MAX: Final = 300.0
 OVERDUE_SECONDS: Final = 120
 """From then on the oldest that nobody begins shows that there is no worker, or too few."""
 REASON_CHARS: Final = 2_000
+FIRST_SWEEP_SECONDS: Final = 30.0
 
 log = logging.getLogger("vigencia.consolidation.worker")
 
@@ -39,6 +40,12 @@ class Runs(Protocol):
     def run(self, operation: Operation) -> bytes: ...
 
 
+class Sweeps(Protocol):
+    """What sweeps the store."""
+
+    def sweep(self, *, stopped: Callable[[], bool]) -> object: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
     """How a worker goes about it."""
@@ -47,14 +54,16 @@ class Pace:
     at_once: int = 8
     """How many operations are leased in one transaction; they are done one after the other."""
     attempts_max: int = 5
+    sweep_seconds: float = 0.0
+    """From one sweep to the next; 0 for none."""
 
 
 class Worker:
-    """One thread that reads episodes, and one that renews its leases. Several workers may share a queue."""
+    """One thread that reads episodes, one that renews its leases, one that sweeps. Several may share a queue."""
 
     def __init__(
         self, *, store: MemoryStore, runs: Runs, clock: Clock, name: str, pace: Pace | None = None,
-        aside: Callable[[], object] | None = None,
+        sweeps: Sweeps | None = None, aside: Callable[[], object] | None = None,
     ) -> None:  # fmt: skip
         """`aside` is what to do besides, now and then, such as to end sessions that were left alone."""
         self._store = store
@@ -62,6 +71,7 @@ class Worker:
         self._clock = clock
         self._name = name
         self._pace = pace or Pace()
+        self._sweeps = sweeps
         self._aside = aside
         self._aside_at = 0.0
         self._stop = threading.Event()
@@ -74,7 +84,8 @@ class Worker:
 
     def start(self) -> None:
         """Begin, in threads of this process."""
-        for run in (self._work, self._renew):
+        sweeping = self._sweeps is not None and self._pace.sweep_seconds > 0
+        for run in (self._work, self._renew, *([self._sweep] if sweeping else ())):
             thread = threading.Thread(target=run, name=f"{self._name} {run.__name__}", daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -118,7 +129,7 @@ class Worker:
             done += len(leases)
         return done
 
-    # ---- the two threads
+    # ---- the threads
 
     def _work(self) -> None:
         while not self._stop.is_set():
@@ -163,6 +174,19 @@ class Worker:
                         self._forget(lease)
                 except (Busy, Unavailable) as exc:
                     log.warning("worker %s: a lease could not be renewed: %s", self._name, exc.message)
+
+    def _sweep(self) -> None:
+        """Sweep now and then; the first time soon, since there are workers that never live for long."""
+        pause = min(self._pace.sweep_seconds, FIRST_SWEEP_SECONDS)
+        while not self._stop.wait(pause):
+            pause = self._pace.sweep_seconds
+            try:
+                if self._sweeps is not None:
+                    self._sweeps.sweep(stopped=self._stop.is_set)
+            except VigenciaError as exc:
+                log.warning("worker %s: the sweep stopped, and comes again: %s", self._name, exc.slug)
+            except Exception:
+                log.exception("worker %s: the sweep failed", self._name)
 
     # ---- one operation
 

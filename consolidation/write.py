@@ -14,7 +14,7 @@ from consolidation.commits import Commits
 from consolidation.conflicts import conflicts_of
 from consolidation.finish import Finished
 from consolidation.idempotency import Written, check_key, kept, replayed
-from consolidation.items import Absent, Item, Promote, Reject
+from consolidation.items import Absent, Expire, Item, Promote, Reject
 from consolidation.lookup import Context
 from consolidation.observing import NOBODY, Observer, refusals_told
 from consolidation.policy import OWNER, Authority
@@ -230,8 +230,8 @@ def _absent(given: object) -> list[object]:
 
 
 def _reviews(items: Sequence[Item]) -> bool:
-    """Whether nothing is said: who decides on what others said need not own the namespace."""
-    return all(isinstance(item, Promote | Reject) for item in items)
+    """Whether nothing is said: who decides on what others said, or sweeps, need not own the namespace."""
+    return all(isinstance(item, Promote | Reject | Expire) for item in items)
 
 
 def _schema_change(context: Context) -> ChangeSet:

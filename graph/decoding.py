@@ -12,7 +12,7 @@ from graph.journal_rows import read_record, read_verbatim
 from graph.tombstones import read_lift, read_tombstone
 from ontology.claims import Claim, Entity, Episode, Lifecycle, Source, Told, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
-from ontology.episodes import EpisodeRecord, Kept, Quote, RecordedEpisode
+from ontology.episodes import EpisodeRecord, Kept, Quote, RecordedEpisode, Verbatim, WordsGone
 from ontology.errors import NotFound
 from ontology.events import Event, Kind, Payload, SlotHead
 from ontology.facts import Fact, FactVersion, Slot, Support, Version
@@ -82,8 +82,22 @@ def quote(ledger: Ledger, row: Row) -> Quote:
 def recorded_episode(scope: Scope, row: Row) -> RecordedEpisode:
     """Of the four of an episode, recorded_at, principal, then the four of its payload; one that is gone has no body."""
     read = episode(row[:4])
-    words = None if row[9] is None else read_verbatim(payload(read.id, row[6:10]), scope.tenant)
-    return RecordedEpisode(episode=read, scope=scope, recorded_at=row[4], principal=row[5], verbatim=words)
+    left = None if row[9] is None else read_verbatim(payload(read.id, row[6:10]), scope.tenant)
+    return recorded_with(read, scope, row[4], row[5], left)
+
+
+def recorded_with(
+    episode: Episode, scope: Scope, recorded_at: Instant, principal: str, left: Verbatim | WordsGone | None
+) -> RecordedEpisode:
+    """A recorded episode with its words, or with what is left of them."""
+    return RecordedEpisode(
+        episode=episode,
+        scope=scope,
+        recorded_at=recorded_at,
+        principal=principal,
+        verbatim=left if isinstance(left, Verbatim) else None,
+        destroyed=left if isinstance(left, WordsGone) else None,
+    )
 
 
 def tombstone(ledger: Ledger, tenant: Tenant, row: Row) -> Tombstone:
@@ -185,13 +199,14 @@ def support(of: Slot, key: ValueKey, row: Row | None, since: Instant) -> Support
     return Support(slot=of, value_key=key, recorded_from=row[0], sources=row[1], occurrences=row[2], doubt=row[3])
 
 
-def plain_fact(of: FactVersion, held: Support) -> Fact:
+def plain_fact(of: FactVersion, held: Support, expires_at: Instant) -> Fact:
     """A fact of a slot that is plain: no claim in it says more of its ends than the version does."""
     return Fact(
         version=of,
         start=Start.OPEN if of.valid_from == OPEN_START else Start.KNOWN,
         end=End.OPEN if of.valid_to == OPEN_END else End.KNOWN,
         support=held,
+        expires_at=expires_at,
     )
 
 
@@ -231,10 +246,10 @@ def extents(rows: Iterable[Row]) -> list[Extent]:
 
 
 def claim(ledger: Ledger, scope: Scope, row: Row) -> Claim:
-    """Of the twelve of an entry, the four of its slot, the seventeen of the rest of the claim."""
+    """Of the twelve of an entry, the four of its slot, the eighteen of the rest of the claim."""
     of = slot(ledger, scope, row[12:16])
     kind, text, qualifier, stated_from, stated_to, zone, semantics, observed_stated, source, cited = row[16:26]
-    root, confidence, schema_version, principal, recorded_at, trust, echo = row[26:33]
+    root, confidence, schema_version, principal, recorded_at, trust, echo, expires_at = row[26:34]
     read = entry(row[:12])
     return Claim(
         id=claim_id(Place(ledger, read.position, read.ordinal)),
@@ -257,13 +272,14 @@ def claim(ledger: Ledger, scope: Scope, row: Row) -> Claim:
         recorded_at=recorded_at,
         trust=_TRUSTS[trust],
         echo=echo == 1,
+        expires_at=expires_at,
     )
 
 
 def told(ledger: Ledger, scope: Scope, row: Row) -> Told:
     """Of the columns of a claim, and the list of its transitions, in order, each with those of `transition`."""
-    of = claim(ledger, scope, row[:33])
-    return Told(claim=of, transitions=tuple(transition(ledger, of.id, each) for each in row[33]))
+    of = claim(ledger, scope, row[:34])
+    return Told(claim=of, transitions=tuple(transition(ledger, of.id, each) for each in row[34]))
 
 
 def transition(ledger: Ledger, of: ClaimId, row: Row) -> Transition:

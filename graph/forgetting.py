@@ -79,7 +79,8 @@ class ForgettingTransaction(Protocol):
         ...
 
     def end_reading(self, episodes: Sequence[EpisodeId], reason: str, now: Instant) -> None:
-        """Let the operations of these episodes be failed, with nothing of what was read; their session goes on."""
+        """Let the operations of these episodes be failed, with nothing of what was read; their session goes on. Notes
+        that were handed over to them are erased."""
         ...
 
 

@@ -4,6 +4,7 @@ Rule 16 of the time page. Whatever is computed from many rows reads at most `cei
 time, and says before which instant its answer is complete.
 """
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -11,6 +12,7 @@ from graph.paging import Asked, OfSubject, OfValue, each_version, read, read_his
 from graph.periods import (
     ALWAYS,
     Period,
+    Piece,
     Statement,
     by_statement,
     in_order,
@@ -23,7 +25,7 @@ from graph.periods import (
 )  # fmt: skip
 from graph.ports import Order, OrderKey, Page, Reader
 from ontology.facts import Fact, FactVersion
-from ontology.ids import EntityId
+from ontology.ids import EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
 
@@ -111,6 +113,7 @@ def belief(
         return reader.audit(subject, predicate, valid_at=valid_at, touched=None, page=page)
 
     versions, cut = read(page, recorded_order, ceiling)
+    served = reader.served(versions)
     holdings = [
         Holding(
             statement=statement,
@@ -119,7 +122,7 @@ def belief(
             certain=all(row.certain for row in joined),
         )
         for statement, rows in by_statement(versions).items()
-        for stretch, joined in runs((recorded_time(row), row) for row in rows)
+        for stretch, joined in runs(_served(rows, served))
     ]
     rows = sorted(holdings, key=lambda h: (h.recorded_from, h.statement.order))
     return Listed(rows=rows, complete_before=None if cut is None else cut.recorded_from)
@@ -198,8 +201,23 @@ def believed_during(
             recorded_order,
             ceiling,
         )
-    believed = [v for v in (*before, *opened) if v.recorded_from < known_until and v.recorded_to > known_from]
+    served = reader.served(opened)
+    believed = [
+        version
+        for version in (*before, *opened)
+        if any(time.start < known_until and time.end > known_from for time, _ in _served([version], served))
+    ]
     return list(in_order(by_statement(believed))), cut is not None or cut_row is not None
+
+
+def _served(versions: Iterable[FactVersion], served: Mapping[FactId, Sequence[Interval]]) -> Iterator[Piece]:
+    """The recorded times over which versions were believed and had not expired, by start."""
+    return iter(
+        sorted(
+            ((time, version) for version in versions for time in served.get(version.id, [recorded_time(version)])),
+            key=lambda piece: piece[0],
+        )
+    )
 
 
 def first(

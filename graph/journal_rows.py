@@ -18,10 +18,10 @@ from graph.journal_words import quote_row, read_quote, read_record_row, read_wor
 from graph.tombstones import read_tombstone, tombstone_row
 from ontology.claims import Claim, Entity, Episode, Lifecycle, Transition, Trust
 from ontology.entries import End, Entry, Start, Stated
-from ontology.episodes import EMPTIED, EpisodeRecord, Verbatim
-from ontology.events import Erasure, Operation, Payload, Removal, Shown, SlotHead
+from ontology.episodes import EpisodeRecord, Verbatim, WordsGone, has_words
+from ontology.events import Erasure, Operation, Payload, Removal, Restated, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support, Version
-from ontology.ids import EpisodeId, Owner
+from ontology.ids import EPISODE, EpisodeId, Owner, is_recorded, locate
 from ontology.instants import OPEN_END, Instant, Semantics
 from ontology.schema import Schema
 from ontology.schema_document import schema_document, schema_from_document
@@ -101,7 +101,7 @@ class Encoder:
     def episode(self, episode: Episode) -> Written:
         return (episode.id, episode.source, episode.observed_at, episode.root)
 
-    def verbatim(self, verbatim: Verbatim) -> Written:
+    def verbatim(self, verbatim: Verbatim | WordsGone) -> Written:
         return words_row(verbatim)
 
     def record(self, record: EpisodeRecord) -> Written:
@@ -138,6 +138,7 @@ class Encoder:
             None if claim.recorded_at == self._recorded_at else claim.recorded_at,
             claim.trust,
             claim.echo,
+            *(() if claim.expires_at == OPEN_END else (claim.expires_at,)),
         )
 
     def transition(self, transition: Transition) -> Written:
@@ -256,7 +257,7 @@ class Decoder:
         identifier, source, observed_at, root = row
         return Episode(id=identifier, source=source, observed_at=observed_at, root=root)
 
-    def verbatim(self, row: Row) -> Verbatim:
+    def verbatim(self, row: Row) -> Verbatim | WordsGone:
         return read_words(row, self._subject, self._tenant)
 
     def record(self, row: Row) -> EpisodeRecord:
@@ -268,7 +269,7 @@ class Decoder:
             end, end_lo, end_hi, valid_from, valid_to, zone, semantics, observed_stated, source, episode, root,
             confidence, schema_version, principal, recorded_at, *admitted,
         ) = row  # fmt: skip
-        trust, echo = admitted or (Trust.OBSERVED, False)
+        trust, echo, *expires = admitted or (Trust.OBSERVED, False)
         entry = Entry(
             position=self._position if position is None else position,
             ordinal=ordinal,
@@ -304,6 +305,7 @@ class Decoder:
             recorded_at=self._recorded_at if recorded_at is None else recorded_at,
             trust=Trust(trust),
             echo=echo,
+            expires_at=expires[0] if expires else OPEN_END,
         )
 
     def transition(self, row: Row) -> Transition:
@@ -402,11 +404,20 @@ class Decoder:
         return None if kind is None else Value(type=ValueType(kind), text=text, qualifier=qualifier)
 
 
-def read_verbatim(payload: Payload, tenant: Tenant) -> Verbatim | None:
-    """The words in the payload of a recorded episode; `None` where they are not in it any more."""
+def read_verbatim(payload: Payload, tenant: Tenant) -> Verbatim | WordsGone | None:
+    """The words in the payload of a recorded episode, or what is left of them, if anything."""
     rows = load(payload)[3][Section.VERBATIMS]
     words = read_words(rows[0], EpisodeId(payload.subject or ""), tenant) if rows else None
-    return None if words is None or words.body == EMPTIED else words
+    return words if words is None or isinstance(words, WordsGone) or has_words(words) else None
+
+
+def lost_words(restated: Restated) -> bool:
+    """Whether it is what is left of the payload in which an episode had its words."""
+    payload = restated.payload
+    subject = payload.subject
+    if subject is None or not is_recorded(subject) or locate(subject, EPISODE).position != restated.position:
+        return False
+    return not isinstance(read_verbatim(payload, Tenant("")), Verbatim)
 
 
 def read_record(payload: Payload, tenant: Tenant) -> EpisodeRecord | None:

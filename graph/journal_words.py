@@ -15,18 +15,21 @@ from ontology.episodes import (
     Turn,
     Verbatim,
     Vouched,
+    WordsGone,
 )
 from ontology.ids import EpisodeId
 from ontology.scope import Scope, Tenant
 
 
-def words_row(verbatim: Verbatim) -> tuple[object, ...]:
-    """The row of a verbatim; its episode is the one that the payload is about."""
-    kept, me, body = verbatim.kept, verbatim.me, verbatim.body
-    scope = kept.scope
+def words_row(verbatim: Verbatim | WordsGone) -> tuple[object, ...]:
+    """The row of a verbatim, or of what is left of it; its episode is the one that the payload is about."""
+    scope = verbatim.kept.scope
+    kept = (scope.tenant, scope.namespace, scope.purpose), verbatim.kept.content.hex()
+    if isinstance(verbatim, WordsGone):
+        return (*kept, verbatim.at, verbatim.reason)
+    me, body = verbatim.me, verbatim.body
     return (
-        (scope.tenant, scope.namespace, scope.purpose),
-        kept.content.hex(),
+        *kept,
         body if isinstance(body, str) else [(turn.speaker, turn.text, _at(turn.at)) for turn in body],
         verbatim.media_type,
         verbatim.session,
@@ -37,14 +40,18 @@ def words_row(verbatim: Verbatim) -> tuple[object, ...]:
     )
 
 
-def read_words(row: list[Any], episode: EpisodeId, tenant: Tenant | None) -> Verbatim:
-    """The verbatim that a row says; `tenant` stands in for the one in which it was written."""
-    (written, namespace, purpose), content, body, media_type, session, source_uri, me, said, *vouched = row
+def read_words(row: list[Any], episode: EpisodeId, tenant: Tenant | None) -> Verbatim | WordsGone:
+    """What a row says of a verbatim; `tenant` stands in for the one in which it was written."""
+    (written, namespace, purpose), content, *words = row
+    scope = Scope(tenant=written if tenant is None else tenant, namespace=namespace, purpose=purpose)
+    kept = Kept(episode=episode, scope=scope, content=bytes.fromhex(content))
+    if len(words) == 2:
+        return WordsGone(kept=kept, at=words[0], reason=words[1])
+    body, media_type, session, source_uri, me, said, *vouched = words
     if not isinstance(body, str):
         body = tuple(Turn(speaker=speaker, text=text, at=_read_at(at)) for speaker, text, at in body)
-    scope = Scope(tenant=written if tenant is None else tenant, namespace=namespace, purpose=purpose)
     return Verbatim(
-        kept=Kept(episode=episode, scope=scope, content=bytes.fromhex(content)),
+        kept=kept,
         body=body,
         media_type=media_type,
         session=session,

@@ -73,7 +73,7 @@ def read_ledger(
         "entity": lambda row: decoding.entity(ledger, Namespace(row[0]), row[1:]),
         "episode": decoding.episode,
         "kept": lambda row: decoding.kept(ledger, tenant, row),
-        "claim": lambda row: decoding.claim(ledger, scope(*row[-2:]), row[:33]),
+        "claim": lambda row: decoding.claim(ledger, scope(*row[-2:]), row[:34]),
         "transition": lambda row: decoding.transition(ledger, claim_id(Place(ledger, row[0], row[1])), row[2:]),
         "version": lambda row: decoding.version(ledger, slot(row, 11), row[:11]),
         "quote": lambda row: decoding.quote(ledger, row),
@@ -248,7 +248,7 @@ def _claim_row(claim: Claim) -> tuple[object, ...]:
         int(entry.start), entry.start_lo, entry.start_hi, int(entry.end), entry.end_lo, entry.end_hi,
         stated.valid_from, stated.valid_to, stated.zone, None if stated.semantics is None else stated.semantics.value,
         int(claim.observed_stated), claim.source, claim.episode, claim.root, float(claim.confidence),
-        claim.schema_version, claim.principal, claim.recorded_at, int(claim.trust), int(claim.echo),
+        claim.schema_version, claim.principal, claim.recorded_at, int(claim.trust), int(claim.echo), claim.expires_at,
     )  # fmt: skip
 
 

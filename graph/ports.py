@@ -4,6 +4,10 @@ A `MemoryStore` gives snapshots to read and one locked transaction at a time per
 names the scope first; nothing that a snapshot returns lies outside it. Exact reads of every store return the
 same things in the same order.
 
+A fact is served at a `known_at` only where some claim that shows in it then has not expired by then. `serve` says
+against which instant that is judged for the newest `known_at`, which is older than the clock; the raw rows of `audit`,
+`fact`, `evidence` and the lists of claims are given in any case.
+
 Every list of facts has a total order and a limit. `VALID` is (valid_from, recorded_from, ordinal), `RECORDED`
 is (recorded_from, ordinal, valid_from); `after` is the order key of the last row of the page before.
 `certain` asks for certain versions alone.
@@ -116,6 +120,10 @@ class Reader(TombstoneReader, Protocol):
     @property
     def head(self) -> Head: ...
 
+    def serve(self, known_at: Instant, until: Instant) -> None:
+        """From now on judge what is asked at this `known_at`, or a later one, by what has expired at `until`."""
+        ...
+
     def schema(self) -> Schema | None:
         """The newest schema of the tenant, `None` before its first schema event."""
         ...
@@ -182,6 +190,11 @@ class Reader(TombstoneReader, Protocol):
         """One version, with its ends and support as known when it was last believed. Raises `NotFound`."""
         ...
 
+    def served(self, versions: Sequence[FactVersion]) -> dict[FactId, list[Interval]]:
+        """Over which recorded times these versions were served, in order, for those that may ever have expired; the
+        others were served as long as they were believed."""
+        ...
+
     def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
         """The claims that show in a version at `known_at` (or when it was last believed, if that is earlier), by
         order of rule 1."""
@@ -221,6 +234,10 @@ class Reader(TombstoneReader, Protocol):
 
     def recorded_episode(self, id: EpisodeId) -> RecordedEpisode:
         """An episode whose verbatim is kept, or was. Raises `NotFound`, also for one that was only cited."""
+        ...
+
+    def overdue(self, now: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
+        """Assertions of the scope that are accepted and expired by `now`, by (expires_at, position, ordinal)."""
         ...
 
     def episode_record(self, id: EpisodeId) -> EpisodeRecord | None:
@@ -288,6 +305,11 @@ class Transaction(Reader, AccessTransaction, ForgettingTransaction, SessionTrans
         """Queue the reading of episodes that this transaction recorded, each with a place in its session."""
         ...
 
+    def words_recorded(self, before: Instant, *, limit: int, after: tuple[int, int]) -> list[EpisodeId]:
+        """The episodes of the tenant, in any scope, that were recorded before an instant and still have their words,
+        by (position, ordinal)."""
+        ...
+
     def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
         """Every payload about a subject or a recorded episode that still exists, with its position, in order; with
         `None` those that concern neither."""
@@ -301,8 +323,8 @@ class Transaction(Reader, AccessTransaction, ForgettingTransaction, SessionTrans
         """Keep what an idempotency key stands for, with this transaction."""
         ...
 
-    def forget_keys(self, before: Instant) -> None:
-        """Drop idempotency keys kept until an instant that has passed."""
+    def forget_keys(self, before: Instant) -> int:
+        """Drop idempotency keys kept until an instant that has passed; gives how many."""
         ...
 
 

@@ -58,6 +58,10 @@ class Queue(Protocol):
         """Those of a scope in a state, in the order in which their episodes were recorded."""
         ...
 
+    def forget_receipts(self, before: Instant, *, limit: int) -> int:
+        """Drop the receipts of operations that were done before an instant, at most so many; gives how many."""
+        ...
+
     def unread(self, tenant: Tenant, *, limit: int, after: OperationId | None) -> list[OperationId]:
         """Those of a tenant that are not done, dead letters too, in the order in which their episodes were recorded.
 

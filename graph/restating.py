@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from graph.journal_rows import Row, dump, load, seal
 from graph.journal_sections import SLOT_FIELD, Section
 from graph.journal_words import read_words, words_row
-from ontology.episodes import EMPTIED, Kept, emptied
+from ontology.episodes import Kept, WordsGone, emptied, has_words
 from ontology.events import Erasure, Payload, Restated
 from ontology.facts import Slot
 from ontology.ids import ClaimId, EpisodeId, FactId, Owner
+from ontology.instants import Instant
 from ontology.values import ValueKey
 
 
@@ -48,6 +49,19 @@ def without(
     if left == body:
         return None
     return seal(payload.subject, salt, dump(left))
+
+
+def destroyed(payload: Payload, at: Instant, reason: str, *, salt: bytes) -> Payload:
+    """What is left of a payload about a recorded episode without its words: whose it was, when they went, and why.
+
+    What was made of the words in other words goes with them.
+    """
+    body = load(payload)
+    body[3][Section.RECORDS] = []
+    if body[4] is not None:
+        body[4][Section.RECORDS] = None
+    body[3][Section.VERBATIMS] = [[*row[:2], at, reason] for row in body[3][Section.VERBATIMS]]
+    return seal(payload.subject, salt, dump(body))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +106,7 @@ def empty(
         words = [read_words(row, owner, None) for row in body[3][Section.VERBATIMS]]
         if not words:
             whole.append((position, owner))
-        elif words[0].body != EMPTIED:
+        elif isinstance(words[0], WordsGone) or has_words(words[0]):
             left = emptied(words[0])
             sections: list[list[object]] = [[] for _ in Section]
             sections[Section.VERBATIMS] = [words_row(left)]

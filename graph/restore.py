@@ -16,6 +16,7 @@ from graph.ports import Head, MemoryStore, Transaction
 from graph.sealing import Sealing
 from graph.transfer import EVENTS_PER_PAGE, Progress, apply_events, beyond, in_time
 from ontology.access import ApiKey, Ownership
+from ontology.episodes import Verbatim
 from ontology.errors import Conflict, Incorrect, shown
 from ontology.events import Commit
 from ontology.instants import Instant
@@ -197,7 +198,8 @@ class _Queueing:
             )
             for commit in commits
             for verbatim in commit.changes.verbatims
-            if self._part.is_unread(verbatim.kept.episode, commit.changes.position)
+            if isinstance(verbatim, Verbatim)  # of destroyed words nothing can be read
+            and self._part.is_unread(verbatim.kept.episode, commit.changes.position)
         ]
         if jobs:
             tx.enqueue(jobs, self._now)

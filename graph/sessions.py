@@ -71,6 +71,20 @@ class SessionTransaction(Protocol):
         """Whether a note is still there, handed over or not."""
         ...
 
+    # for forgetting
+
+    def sessions_of_namespace(self, *, limit: int, after: Session | None) -> list[Session]:
+        """Those of the scope's namespace with any purpose, in the order of purpose and id."""
+        ...
+
+    def all_notes(self, id: SessionId) -> list[Note]:
+        """Those that are still there, by number."""
+        ...
+
+    def erase_some_notes(self, id: SessionId, numbers: Sequence[int], now: Instant) -> None:
+        """Erase notes of a session; one that is ending has ended if those were the last."""
+        ...
+
 
 def session_of(row: Sequence[Any]) -> Session:
     """Of (tenant, namespace, purpose, id, principal, source, me, is a key, zone, stage, opened_at, changed_at, notes,

@@ -4,7 +4,7 @@ import hashlib
 
 import orjson
 
-from graph.ports import Head
+from graph.ports import Head, Reader
 from ontology.errors import FutureKnownAt
 from ontology.facts import AsOf
 from ontology.instants import Instant, format_instant
@@ -30,6 +30,19 @@ def resolve(head: Head, now: Instant, valid_at: Instant | None, known_at: Instan
         valid_at=now if valid_at is None else valid_at,
         known_at=newest if known_at is None else min(known_at, newest),
     )
+
+
+def served_at(now: Instant, known_at: Instant | None, as_of: AsOf) -> Instant:
+    """The instant by which it is judged what has expired: the `known_at` that was asked for, else the clock, which is
+    later than the newest commit as a rule."""
+    return max(now, as_of.known_at) if known_at is None else known_at
+
+
+def resolve_for(reader: Reader, now: Instant, valid_at: Instant | None, known_at: Instant | None) -> AsOf:
+    """The same instants as `resolve` gives, from which on `reader` serves nothing that has expired."""
+    as_of = resolve(reader.head, now, valid_at, known_at)
+    reader.serve(as_of.known_at, served_at(now, known_at, as_of))
+    return as_of
 
 
 def etag(scope: Scope, head: Head, query: bytes) -> str:

@@ -56,6 +56,8 @@ FOLDED: Final = frozenset({Lifecycle.ACCEPTED, Lifecycle.EXPIRED})
 ENDED: Final = frozenset({Lifecycle.REJECTED, Lifecycle.WITHDRAWN, Lifecycle.FORGOTTEN})
 REVIEW: Final = "review"
 """The rule of a transition that a reviewer decided."""
+RETENTION: Final = "retention"
+"""The rule of a transition that the sweep wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,8 @@ class Claim:
     schema_version: int
     principal: str
     recorded_at: Instant
+    expires_at: Instant
+    """From then on it is not served, whatever became of it; `OPEN_END` for never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,6 +102,16 @@ class Verbatim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WordsGone:
+    """What is left of a verbatim whose words were destroyed."""
+
+    kept: Kept
+    at: Instant
+    """The recorded time of the commit that did."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Quote:
     """The words of an episode that a claim rests on. They go with the claim, and stay where the other words go."""
 
@@ -151,6 +161,8 @@ class RecordedEpisode:
     principal: str
     verbatim: Verbatim | None
     """`None` once the words were destroyed."""
+    destroyed: WordsGone | None
+    """When and why they were, where that is known."""
 
 
 def content_of(
@@ -170,11 +182,17 @@ def content_of(
     return hashlib.sha256(orjson.dumps(framed)).digest()
 
 
-def emptied(verbatim: Verbatim) -> Verbatim:
+def has_words(verbatim: Verbatim | WordsGone) -> bool:
+    """Whether the words of an episode are there."""
+    return isinstance(verbatim, Verbatim) and verbatim.body != EMPTIED
+
+
+def emptied(verbatim: Verbatim | WordsGone) -> Verbatim:
     """The verbatim of an episode that stays, with nothing in it: not even what it would be known by again."""
     kept = verbatim.kept
     content = hashlib.sha256(orjson.dumps([_DOMAIN, "emptied", kept.episode])).digest()
+    media_type = verbatim.media_type if isinstance(verbatim, Verbatim) else "text/plain"
     return Verbatim(
         kept=Kept(episode=kept.episode, scope=kept.scope, content=content), body=EMPTIED,
-        media_type=verbatim.media_type, session=None, source_uri=None, me=None, said_at=None, vouched=UNSIGNED,
+        media_type=media_type, session=None, source_uri=None, me=None, said_at=None, vouched=UNSIGNED,
     )  # fmt: skip

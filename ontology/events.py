@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ontology.claims import Claim, Entity, Episode, Transition, Trust
-from ontology.episodes import EpisodeRecord, Kept, Quote, Verbatim
+from ontology.episodes import EpisodeRecord, Kept, Quote, Verbatim, WordsGone
 from ontology.errors import JSON
 from ontology.facts import FactVersion, Slot, Support, Version
 from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, Owner
@@ -132,7 +132,7 @@ class ChangeSet:
     erasures: tuple[Erasure, ...] = ()
     entities: tuple[Entity, ...] = ()
     episodes: tuple[Episode, ...] = ()
-    verbatims: tuple[Verbatim, ...] = ()
+    verbatims: tuple[Verbatim | WordsGone, ...] = ()
     claims: tuple[Claim, ...] = ()
     quotes: tuple[Quote, ...] = ()
     """Of claims above, of which each has one at most."""

@@ -105,6 +105,8 @@ class Fact:
     start: Start
     end: End
     support: Support
+    expires_at: Instant
+    """When the last of the claims that show in it expires; `OPEN_END` where one of them never does."""
 
 
 def edges(version: FactVersion, first: Iterable[Entry], last: Iterable[Entry]) -> tuple[Start, End]:

@@ -83,15 +83,18 @@ class Governance:
     tool: str | None
     """Where live values are to be had."""
     ttl_days: int | None
-    """How long a claim is served; `None` leaves it to its kind."""
+    """How long a claim is served that does not say; `None` leaves it to its kind."""
+    ttl_days_max: int | None
+    """How long one may be served at most; `None` leaves it to its kind."""
     retention: Retention
+    """Of a kind whose claims are erased at their end all are, whatever stands here."""
     review_days: int | None
     """After so long a claim should be looked at again."""
 
 
 UNGOVERNED: Final = Governance(
     guarded=False, sensitive=False, promote_after=None, promote_by=Evidence.SOURCES, volatility=Volatility.STABLE,
-    tool=None, ttl_days=None, retention=Retention.EXPIRE, review_days=None,
+    tool=None, ttl_days=None, ttl_days_max=None, retention=Retention.EXPIRE, review_days=None,
 )  # fmt: skip
 
 

@@ -3,8 +3,8 @@
     {"pack": "travel", "types": {"Port": {"parents": ["Place"]}},
      "predicates": {"calls_at": {"range": ["Port"], "datatype": "entity", "cardinality": "many"}}}
 
-A schema has the same form, with `version` and `strict` in place of `pack`. Patterns and mappings, which came
-later, are left out where there are none, so that what was written and hashed before stays what it was.
+A schema has the same form, with `version` and `strict` in place of `pack`. Patterns, mappings and `ttl_days_max`,
+which came later, are left out where there are none, so that what was written and hashed before stays what it was.
 Untyped data ends here.
 """
 
@@ -206,6 +206,7 @@ class _PredicateModel(_Model):
     volatility: Volatility = Volatility.STABLE
     tool: _Tool | None = None
     ttl_days: _Days | None = None
+    ttl_days_max: _Days | None = None
     retention: Retention = Retention.EXPIRE
     review_days: _Days | None = None
     inverse: _PredicateName | None = None
@@ -346,7 +347,7 @@ def _mapping_document(each: JsonMapping) -> dict[str, JSON]:
 
 
 def _governance_document(each: Governance) -> dict[str, JSON]:
-    return {
+    document: dict[str, JSON] = {
         "guarded": each.guarded,
         "sensitive": each.sensitive,
         "promote_after": each.promote_after,
@@ -357,6 +358,9 @@ def _governance_document(each: Governance) -> dict[str, JSON]:
         "retention": each.retention.value,
         "review_days": each.review_days,
     }
+    if each.ttl_days_max is not None:
+        document["ttl_days_max"] = each.ttl_days_max
+    return document
 
 
 def _types(models: Mapping[str, _TypeModel]) -> dict[str, EntityType]:

@@ -10,6 +10,7 @@ from typing import Final
 from ontology.errors import Refused, Violation, pointer, shown
 from ontology.mappings import JsonMapping, mapping_violations
 from ontology.patterns import pattern_violations
+from ontology.retention import retention_violations
 from ontology.schema import EntityType, Governance, Predicate, Schema, Volatility
 from ontology.values import ValueType
 
@@ -124,6 +125,7 @@ def _predicate_violations(schema: Schema) -> Iterator[Violation]:
         yield from _dangling(schema, each.range, f"{at}/range")
         yield from _datatype_violations(each, at)
         yield from _governance_violations(each, at)
+        yield from retention_violations(each, at)
         if each.inverse is not None:
             yield from _inverse_violations(schema, each, each.inverse, at)
             first = inverses.setdefault(each.inverse, each.name)

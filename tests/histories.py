@@ -32,6 +32,7 @@ class Op(TypedDict, total=False):
     id: str
     episode: str
     source: str
+    ttl: str
     claim: str
     old: str
     at: str
@@ -63,6 +64,8 @@ class Mix:
     """Of operations that are refused for what they say."""
     stopped_clock: float = 0.0
     """That the clock stands still or runs backwards."""
+    lasting: float = 0.0
+    """Of claims that state for how long they are served."""
     episodes: bool = True
     """Whether claims cite episodes, of which a store knows when they were said and whether they repeat themselves."""
 
@@ -174,7 +177,12 @@ class _History:
             op["valid_to"] = "unknown"
         elif self._chance(mix.infinite / mix.open_ends):
             op["valid_to"] = "infinity"
-        return self._cited(self._zoned(op))
+        return self._cited(self._lasting(self._zoned(op)))
+
+    def _lasting(self, op: Op) -> Op:
+        if self._mix.lasting and self._chance(self._mix.lasting):
+            op["ttl"] = self._rng.choice(["P5D", "P40D", "P200D"])
+        return op
 
     def _cited(self, op: Op) -> Op:
         """With its episode, unless that one says just the same already: then a store calls it a duplicate."""
@@ -226,6 +234,7 @@ class _History:
             if self._chance(0.3):
                 op["valid_to"] = self._date()
             self._observe(op, clock)
+            self._lasting(op)
         elif self._chance(0.3):
             del op["value"]
         return op

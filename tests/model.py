@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, cast
 
+from ontology.durations import parse_duration
 from ontology.errors import Incorrect
 from ontology.instants import OPEN_END, OPEN_START, Instant, Semantics, parse_bound, parse_instant
 from ontology.intervals import Interval
@@ -53,6 +54,8 @@ class Saying:
     start: Bound
     ending: Ending
     end: Bound
+    expires: int
+    """From this recorded time on it is served no more."""
 
     @property
     def asserts(self) -> bool:
@@ -302,7 +305,7 @@ def text_bound(text: str, zone: str = "UTC", semantics: str = "") -> Bound:
     return Bound(granule.earliest, granule.latest)
 
 
-def saying(op: Op, *, order: tuple[int, int, int], functional: bool) -> Saying:
+def saying(op: Op, *, order: tuple[int, int, int], functional: bool, recorded: int = 0) -> Saying:
     """Read an assert or a retract; refused is what it says wrongly by itself (rule 12)."""
     zone, semantics = op.get("tz", "UTC"), op.get("date_semantics", "")
     retracts = op["op"] == "retract"
@@ -334,6 +337,7 @@ def saying(op: Op, *, order: tuple[int, int, int], functional: bool) -> Saying:
     return Saying(
         op=op, key=_key(op), order=order, functional=functional,
         dated=dated, start=start, ending=ending, end=end,
+        expires=recorded + parse_duration(op["ttl"], "") if "ttl" in op else OPEN_END,
     )  # fmt: skip
 
 
@@ -391,7 +395,7 @@ class Model(Readings):
             raise Refusal("observed_at_in_future")
         match op["op"]:
             case "assert" | "retract":
-                return self._with(sayings, op, order)
+                return self._with(sayings, op, order, now)
             case "withdraw":
                 rest = [s for s in sayings if not _withdrawn(s, op)]
                 if len(rest) == len(sayings):
@@ -401,14 +405,14 @@ class Model(Readings):
                 rested = self._rested_on(sayings, _key(op), op["old"], text_bound(op["at"]).lo)
                 if not rested:
                     raise Refusal("not_found")
-                return self._with([s for s in sayings if s not in rested], _replacement(op, rested), order)
+                return self._with([s for s in sayings if s not in rested], _replacement(op, rested), order, now)
             case "erase":
                 return [s for s in sayings if not _erased(s, op)]
             case other:
                 raise ValueError(other)
 
-    def _with(self, sayings: list[Saying], op: Op, order: tuple[int, int, int]) -> list[Saying]:
-        new = saying(op, order=order, functional=self.is_functional(op["predicate"] or ""))
+    def _with(self, sayings: list[Saying], op: Op, order: tuple[int, int, int], now: int) -> list[Saying]:
+        new = saying(op, order=order, functional=self.is_functional(op["predicate"] or ""), recorded=now)
         return sorted([*sayings, new], key=lambda s: s.order)
 
     @staticmethod
@@ -452,6 +456,21 @@ class Model(Readings):
             for run in now:
                 running.setdefault(run, recorded)
         return sorted(rows)
+
+    def served(self, key: Key, known_at: int) -> list[tuple[int, int, str, bool]]:
+        """What is served of a slot: of the runs that were believed then, those in which some claim has not expired.
+
+        An expired claim still bounds its predecessors: what is believed does not know of any end.
+        """
+        timeline = self.timeline(key, known_at)
+        return sorted(
+            (valid_from, valid_to, value, certain)
+            for valid_from, valid_to, value, certain in timeline.runs()
+            if any(
+                said.expires > known_at
+                for said in timeline.showing(value, Interval(Instant(valid_from), Instant(valid_to)))
+            )
+        )
 
     def shown(self, key: Key, row: Rectangle) -> list[str]:
         """The ids of the claims that show in a version, as known now or when it was last believed."""

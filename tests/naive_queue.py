@@ -120,6 +120,18 @@ class NaiveQueue:
         ]
         return sorted(mine, key=lambda operation: _place(operation.id))[:limit]
 
+    def forget_receipts(self, before: Instant, *, limit: int) -> int:
+        dropped = 0
+        for tenant in self._tenants():
+            with self._changing(tenant) as (operations, _):
+                for id, found in list(operations.items()):
+                    operation = found.operation
+                    old = operation.state is State.DONE and operation.changed_at < before
+                    if old and operation.receipts is not None and dropped < limit:
+                        operations[id] = replace(found, operation=replace(operation, receipts=None))
+                        dropped += 1
+        return dropped
+
     def unread(self, tenant: Tenant, *, limit: int, after: OperationId | None) -> list[OperationId]:
         found = [each.operation for each in self._reading(tenant).values() if each.operation.state is not State.DONE]
         listed = sorted((operation.id for operation in found), key=_place)

@@ -70,6 +70,28 @@ class NaiveSessionTransaction:
     def has_notes(self, id: SessionId) -> bool:
         return bool(self.of_sessions.notes_of(self._scope, id))
 
+    def sessions_of_namespace(self, *, limit: int, after: Session | None) -> list[Session]:
+        def key(session: Session) -> tuple[str, str]:
+            return session.scope.purpose, session.id
+
+        mine = [
+            session
+            for session in self.of_sessions.sessions.values()
+            if session.scope.namespace == self._scope.namespace and (after is None or key(session) > key(after))
+        ]
+        return sorted(mine, key=key)[:limit]
+
+    def all_notes(self, id: SessionId) -> list[Note]:
+        return self.of_sessions.notes_of(self._scope, id)
+
+    def erase_some_notes(self, id: SessionId, numbers: Sequence[int], now: Instant) -> None:
+        notes = self.of_sessions.notes.get((self._scope, id), {})
+        for number in numbers:
+            notes.pop(number, None)
+        session = self.session(id)
+        if not notes and session.stage is Stage.ENDING:
+            self.put_session(replace(session, stage=Stage.ENDED, changed_at=now))
+
 
 class NaiveSessions:
     """The sessions of all tenants of a naive store."""

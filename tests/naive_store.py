@@ -9,9 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TypeVar
 
 from graph.access import AccessStore, no_key, prefix_taken
+from graph.decoding import recorded_with
 from graph.forgetting import KeptAnswer, Scrubbed
 from graph.journal import NO_DIGEST
 from graph.journal_rows import read_record, read_verbatim
@@ -34,7 +36,7 @@ from graph.sessions import SessionStore
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Lifecycle, Source, Told, Transition
 from ontology.entries import Entry
-from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode, Verbatim, emptied
+from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode, Verbatim, WordsGone, emptied
 from ontology.errors import Busy, NotFound, shown
 from ontology.events import Commit, Destroyed, Erasure, Event, Payload, Removal, Shown, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support, edges
@@ -53,9 +55,9 @@ from ontology.ids import (
     locate,
 )
 from ontology.instants import OPEN_END, OPEN_START, Instant
-from ontology.intervals import Interval
+from ontology.intervals import Interval, coalesce
 from ontology.line import Extent
-from ontology.operations import Job
+from ontology.operations import Job, operation_of
 from ontology.schema import Schema
 from ontology.scope import DEFAULT_NAMESPACE, DEFAULT_PURPOSE, Scope, Tenant
 from ontology.tombstones import Mark, Tombstone
@@ -86,7 +88,7 @@ class Tables:
     schemas: list[Schema] = field(default_factory=list)
     entities: list[Entity] = field(default_factory=list)
     episodes: list[Episode] = field(default_factory=list)
-    verbatims: list[Verbatim] = field(default_factory=list)
+    verbatims: list[Verbatim | WordsGone] = field(default_factory=list)
     quotes: list[Quote] = field(default_factory=list)
     operations: Operations = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
@@ -234,6 +236,10 @@ class NaiveReader:
     def __init__(self, tables: Tables, scope: Scope) -> None:
         self._tables = tables
         self._scope = scope
+        self._serving: tuple[Instant, Instant] | None = None
+
+    def serve(self, known_at: Instant, until: Instant) -> None:
+        self._serving = known_at, until
 
     @property
     def scope(self) -> Scope:
@@ -266,7 +272,7 @@ class NaiveReader:
     def list_entities(
         self, as_of: AsOf, *, type: str | None, name: str | None, limit: int, after: EntityId | None
     ) -> list[Entity]:
-        visible = [version for version in self._versions() if version.visible_at(as_of)]
+        visible = [v for v in self._versions() if v.visible_at(as_of) and self._is_served(v, as_of.known_at)]
         shown_ids = {v.slot.subject for v in visible} | {
             EntityId(v.value.text) for v in visible if v.value.type is ValueType.ENTITY
         }
@@ -361,6 +367,7 @@ class NaiveReader:
             certain=False,
             page=page,
             order=Order.RECORDED,
+            raw=True,
         )
 
     def fact(self, id: FactId) -> Fact:
@@ -369,6 +376,34 @@ class NaiveReader:
             if version.id == id:
                 return self._fact(version, OPEN_END)
         raise NotFound(f"no fact {shown(id)}")
+
+    def served(self, versions: Sequence[FactVersion]) -> dict[FactId, list[Interval]]:
+        found = {}
+        claims = {claim.id: claim for claim in self._tables.claims}
+        for version in versions:
+            shows = [
+                s
+                for s in self._tables.showings
+                if (s.shown.slot, s.shown.value_key) == (version.slot, version.value_key)
+                and version.valid_from <= s.shown.valid_from < version.valid_to
+            ]
+            expiries = [claims[s.shown.claim].expires_at for s in shows]
+            if any(expires_at < OPEN_END for expires_at in expiries):
+                cuts = sorted({
+                    cut
+                    for s, expires_at in zip(shows, expiries, strict=True)
+                    for cut in (s.recorded_from, s.recorded_to, expires_at)
+                } | {version.recorded_from, version.recorded_to})  # fmt: skip
+                found[version.id] = coalesce(
+                    Interval(start, end)
+                    for start, end in pairwise(cuts)
+                    if version.recorded_from <= start < version.recorded_to
+                    and any(
+                        s.recorded_from <= start < min(s.recorded_to, expires_at)
+                        for s, expires_at in zip(shows, expiries, strict=True)
+                    )
+                )
+        return found
 
     def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
         ids = {s.shown.claim for s in self._showings(version, known_at)}
@@ -419,11 +454,13 @@ class NaiveReader:
                 episode = next(each for each in tables.episodes if each.id == id)
                 event = tables.events[locate(id, EPISODE).position - 1]
                 payload = next((p for at, p in tables.payloads if (at, p.subject) == (event.position, id)), None)
-                return RecordedEpisode(
-                    episode=episode, scope=self._scope, recorded_at=event.recorded_at, principal=event.principal,
-                    verbatim=None if payload is None else read_verbatim(payload, self._scope.tenant),
-                )  # fmt: skip
+                left = None if payload is None else read_verbatim(payload, self._scope.tenant)
+                return recorded_with(episode, self._scope, event.recorded_at, event.principal, left)
         raise NotFound(f"no recorded episode {shown(id)} here")
+
+    def overdue(self, now: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
+        due = [claim for claim in self._assertions({Lifecycle.ACCEPTED}) if claim.expires_at <= now]
+        return [self._told(claim) for claim in _page(due, _end_order, limit, after)]
 
     def episode_record(self, id: EpisodeId) -> EpisodeRecord | None:
         mine = [record for record in self._tables.records() if (record.episode, record.scope) == (id, self._scope)]
@@ -510,8 +547,10 @@ class NaiveReader:
         certain: bool,
         page: Page,
         order: Order = Order.VALID,
+        raw: bool = False,
     ) -> list[Fact]:
         versions = [v for v in self._versions() if wanted(v) and (v.certain or not certain)]
+        versions = [v for v in versions if raw or self._is_served(v, known_at)]
         key = _recorded_order if order is Order.RECORDED else _valid_order
         rows = _page(versions, key, page.limit, page.after, descending=order is Order.VALID_DESCENDING)
         return [self._fact(version, known_at) for version in rows]
@@ -523,7 +562,22 @@ class NaiveReader:
         last = [s.shown.claim for s in showings if s.shown.valid_to == version.valid_to]
         entries = {claim.id: claim.entry for claim in self._tables.claims}
         start, end = edges(version, [entries[id] for id in first], [entries[id] for id in last])
-        return Fact(version=version, start=start, end=end, support=self._support(version, known_at))
+        return Fact(
+            version=version, start=start, end=end, support=self._support(version, known_at),
+            expires_at=max(self._expiries(version, known_at), default=OPEN_END),
+        )  # fmt: skip
+
+    def _expiries(self, version: FactVersion, known_at: Instant) -> list[Instant]:
+        """When each of the claims expires that show in a version at an instant."""
+        shown_ids = {s.shown.claim for s in self._showings(version, known_at)}
+        return [claim.expires_at for claim in self._tables.claims if claim.id in shown_ids]
+
+    def _is_served(self, version: FactVersion, known_at: Instant) -> bool:
+        judged_at = known_at
+        if self._serving is not None and known_at >= self._serving[0]:
+            judged_at = self._serving[1]
+        until = max(self._expiries(version, known_at), default=OPEN_END)
+        return until == OPEN_END or until > judged_at
 
     def _showings(self, version: FactVersion, known_at: Instant) -> list[Showing]:
         """Where claims show inside a version, as known at an instant or when it was last believed."""
@@ -610,6 +664,17 @@ class NaiveTransaction(NaiveReader, NaiveSessionTransaction):
     def enqueue(self, jobs: Sequence[Job], now: Instant) -> None:
         naive_queue.enqueue(self._tables.operations, jobs, now)
 
+    def words_recorded(self, before: Instant, *, limit: int, after: tuple[int, int]) -> list[EpisodeId]:
+        found = []
+        for verbatim in self._tables.verbatims:
+            place = locate(verbatim.kept.episode, EPISODE)
+            event = self._tables.events[place.position - 1]
+            payloads = [p for _, p in self._tables.payloads if p.subject == verbatim.kept.episode]
+            words = [read_verbatim(payload, self._scope.tenant) for payload in payloads]
+            if event.recorded_at < before and any(isinstance(each, Verbatim) for each in words):
+                found.append(((place.position, place.ordinal), verbatim.kept.episode))
+        return [id for place, id in sorted(found) if place > after][:limit]
+
     def within(self, scope: Scope) -> "NaiveTransaction":
         return NaiveTransaction(self._tables, scope, self._taken)
 
@@ -634,6 +699,8 @@ class NaiveTransaction(NaiveReader, NaiveSessionTransaction):
 
     def end_reading(self, episodes: Sequence[EpisodeId], reason: str, now: Instant) -> None:
         naive_queue.end_reading(self._tables.operations, episodes, reason, now)
+        for episode in episodes:
+            self.of_sessions.let_go(operation_of(episode), now)
 
     def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
         found = [(position, payload) for position, payload in self._tables.payloads if payload.subject == subject]
@@ -647,9 +714,11 @@ class NaiveTransaction(NaiveReader, NaiveSessionTransaction):
     def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
         self._tables.answered[principal, key] = answered, until
 
-    def forget_keys(self, before: Instant) -> None:
+    def forget_keys(self, before: Instant) -> int:
+        known = len(self._tables.answered)
         kept = {key: row for key, row in self._tables.answered.items() if row[1] >= before}
         self._tables.answered = kept
+        return known - len(kept)
 
     def put_key(self, key: ApiKey) -> None:
         if key.prefix in self._taken():
@@ -785,6 +854,10 @@ class NaiveAccess:
 
 
 _conforms: type[MemoryStore] = NaiveStore
+
+
+def _end_order(claim: Claim) -> OrderKey:
+    return claim.expires_at, claim.entry.position, claim.entry.ordinal
 
 
 def _page(

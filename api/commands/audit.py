@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from api.wire.rendering import Names, Versions, Wire
     from graph.outdated import Outdated
     from ontology.facts import AsOf
+    from ontology.instants import Instant
 
 audit = typer.Typer(name="audit", help="What is stored and should be looked at.", no_args_is_help=True)
 
@@ -48,7 +49,7 @@ def live(
         from api.wire import rendering
         from api.wiring import services
         from graph.outdated import outdated
-        from graph.state import resolve
+        from graph.state import resolve_for
         from ontology.scope import scope_of
 
         settings = read_settings(store=store, tenant=tenant)
@@ -57,20 +58,20 @@ def live(
             now = opened.clock.now()
             schema = opened.writer.schema(scope)
             with opened.store.read(scope) as reader:
-                as_of = resolve(reader.head, now, None, None)
+                as_of = resolve_for(reader, now, None, None)
                 begin = None if after is None else fact_with_id(reader, after)
                 found = outdated(reader, schema, now, limit=limit + 1, after=begin)
                 versions = [each.fact.version for each in found[:limit]]
                 names, heads = rendering.names_in(reader, versions), rendering.versions_of(reader, versions)
         document: dict[str, Any] = {
-            "items": [_item(each, names, heads, as_of) for each in found[:limit]],
+            "items": [_item(each, names, heads, as_of, now) for each in found[:limit]],
             "next_after": versions[-1].id if len(found) > limit else None,
             "as_of": rendering.as_of(as_of, now),
         }
         _show(out, document)
 
 
-def _item(found: "Outdated", names: "Names", heads: "Versions", as_of: "AsOf") -> "Wire":
+def _item(found: "Outdated", names: "Names", heads: "Versions", as_of: "AsOf", now: "Instant") -> "Wire":
     from api.wire import rendering
 
     rules = found.predicate.governance
@@ -80,7 +81,7 @@ def _item(found: "Outdated", names: "Names", heads: "Versions", as_of: "AsOf") -
         "review_days": rules.review_days,
         "due_since": None if found.due_since is None else rendering.instant(found.due_since),
         "confirmed_at": rendering.instant(found.fact.support.recorded_from),
-        "fact": rendering.fact(found.fact, names, heads, as_of.known_at),
+        "fact": rendering.fact(found.fact, names, heads, as_of.known_at, now),
     }
 
 

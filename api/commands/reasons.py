@@ -37,7 +37,7 @@ def why(
         from api.wire import rendering
         from api.wire.live import live
         from api.wiring import services
-        from graph.state import resolve
+        from graph.state import resolve_for
         from ontology.instants import parse_instant
         from ontology.scope import scope_of
         from ontology.values import entity_mention
@@ -48,14 +48,14 @@ def why(
             now = opened.clock.now()
             with opened.store.read(scope) as reader:
                 asked = [None if text is None else parse_instant(text) for text in (valid_at, known_at)]
-                as_of = resolve(reader.head, now, *asked)
+                as_of = resolve_for(reader, now, *asked)
                 if fact.startswith("fct_"):
                     facts = [fact_with_id(reader, fact)]
                     name: str | None = facts[0].version.slot.predicate
                 else:
                     name = None if predicate is None else opened.writer.schema(scope).predicate(predicate).name
                     facts = facts_of(reader, entity_mention(fact, pointer="/subject"), name, as_of)
-                reasons = [reason(reader, each, as_of.known_at) for each in facts]
+                reasons = [reason(reader, each, as_of.known_at, now) for each in facts]
             tools = live(opened.writer.schema(scope), [name])
         document: dict[str, JSON] = {"items": reasons, **tools, "as_of": rendering.as_of(as_of, now)}
         _show(out, document)

@@ -35,6 +35,9 @@ def remember(
     trust: Annotated[
         str | None, typer.Option("--trust", help="untrusted, inferred, observed, confirmed (if left out) or verified.")
     ] = None,
+    ttl: Annotated[
+        str | None, typer.Option("--ttl", metavar="DURATION", help="How long it is served, such as P30D or PT12H.")
+    ] = None,
     key: Annotated[
         str | None, typer.Option("--key", help="An idempotency key: a retry with the same has one effect.")
     ] = None,
@@ -66,7 +69,7 @@ def remember(
         settings = read_settings(store=store, tenant=tenant)
         said = Said(
             valid_from=valid_from, valid_to=valid_to, observed_at=observed_at, source=source, episode=episode,
-            confidence=confidence, trust=trust,
+            confidence=confidence, trust=trust, ttl=ttl,
         )  # fmt: skip
         with services(settings) as opened:
             scope = scope_of(settings.tenant, namespace, purpose)

@@ -87,7 +87,7 @@ def read_claim(call: Call, query: ListQuery) -> Response:
         question = ask(call, reader, query)
         return answered(
             question,
-            {**rendering.claim(told, rendering.names_told(reader, [told])), "span": quote},
+            {**rendering.claim(told, rendering.names_told(reader, [told]), question.served_at), "span": quote},
             version=version_of(reader, told.claim.slot),
         )
 

@@ -127,7 +127,7 @@ def _walked(question: Question, query: WalkQuery, seed: Entity) -> Response:
     heads = rendering.versions_of(question.reader, versions)
     entities: list[JSON] = [{**rendering.entity(each.entity, names), "depth": each.depth} for each in found.entities]
     truncated: JSON = {"cut_by": list(found.cut_by), "wide": list(found.wide)} if found.cut_by else None
-    facts = rendering.facts(found.facts, names, heads, question.as_of.known_at)
+    facts = rendering.facts(found.facts, names, heads, question.as_of.known_at, question.served_at)
     return answered(question, {"entities": entities, "facts": facts, "truncated": truncated})
 
 

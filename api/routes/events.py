@@ -139,7 +139,7 @@ def _wants_stream(call: Call) -> bool:
 
 
 def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> tuple[Wire, bool]:
-    """An event as the wire writes it, and whether it is of this scope, or of the schema that its tenant shares."""
+    """An event as the wire writes it, and whether it is of this scope, or may be, or of what its tenant shares."""
     scope: Scope = reader.scope
     changes = decode(event, payloads, tenant=scope.tenant)
     here = any(head.slot.scope == scope for head in changes.slots) or any(e.scope == scope for e in changes.erasures)
@@ -163,7 +163,8 @@ def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> tuple
         "tombstones": stones,
         "schema_version": changes.schema.version if changes.schema else None,
     }
-    return document, here or changes.schema is not None
+    words_went = event.kind is Kind.ERASE and not changes.erasures  # of old episodes, in no scope that it would name
+    return document, here or words_went or changes.schema is not None
 
 
 def _concerns(stone: Tombstone, scope: Scope) -> bool:

@@ -32,7 +32,8 @@ def read_fact(call: Call, query: ListQuery) -> Response:
         question = ask(call, reader, query)
         names = rendering.names_in(reader, [found.version])
         version = version_of(reader, found.version.slot)
-        body = rendering.fact(found, names, {found.version.slot: version}, question.as_of.known_at)
+        known_at, served = question.as_of.known_at, question.served_at
+        body = rendering.fact(found, names, {found.version.slot: version}, known_at, served)
         return answered(question, body, version=version)
 
 
@@ -49,7 +50,7 @@ def read_evidence(call: Call, query: ListQuery) -> Response:
         last: CursorKey | None = _said_order(shown[-1]) if len(told) > question.limit else None
         names = rendering.names_told(reader, shown)
         tools = live(call.schemas.of(reader), [version.slot.predicate])
-        return paged(question, [rendering.claim(each, names) for each in shown], last, **tools)
+        return paged(question, [rendering.claim(each, names, question.served_at) for each in shown], last, **tools)
 
 
 @routes.get("/v1/facts/{id}/versions", query=ListQuery, answer=answers.Rectangles, problems=(*LISTED, "not-found"))

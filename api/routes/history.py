@@ -123,7 +123,7 @@ def read_belief(call: Call, query: BeliefQuery) -> Response:
                 **statement(h.statement, names),
                 "certain": h.certain,
                 "recorded_from": rendering.instant(h.recorded_from),
-                "recorded_to": rendering.instant(h.recorded_to if h.recorded_to <= known_at else OPEN_END),
+                "recorded_to": rendering.instant(h.recorded_to if h.recorded_to <= question.served_at else OPEN_END),
             }
             for h in shown
         ]
@@ -192,7 +192,7 @@ def read_log(call: Call, query: BetweenQuery) -> Response:
         heads = rendering.versions_of(reader, versions)
         items: list[JSON] = [
             {
-                "fact": rendering.fact(row.fact, names, heads, known_to),
+                "fact": rendering.fact(row.fact, names, heads, known_to, question.served_at),
                 "opened": row.opened,
                 "closed": row.closed,
             }
@@ -245,7 +245,7 @@ def read_claims(call: Call, query: ClaimsQuery) -> Response:
             return paged(question, [], None)
         rows, last = _claims(question, query, subject.id, predicate)
         names = rendering.names_told(reader, rows)
-        return paged(question, [rendering.claim(told, names) for told in rows], last)
+        return paged(question, [rendering.claim(told, names, question.served_at) for told in rows], last)
 
 
 def statement(given: Statement, names: Names) -> Wire:

@@ -21,7 +21,7 @@ from api.wire.rendering import Names, Wire
 from consolidation.forgetting.graves import Graves, gone
 from graph.periods import recorded_order
 from graph.ports import OrderKey, Page, Reader
-from graph.state import etag, resolve
+from graph.state import etag, resolve, served_at
 from ontology.claims import Entity
 from ontology.errors import JSON, Busy, Incorrect, Violation, shown
 from ontology.facts import AsOf, Fact, Version
@@ -47,6 +47,8 @@ class Question:
     call: Call
     reader: Reader
     as_of: AsOf
+    served_at: Instant
+    """By which it is judged what has expired."""
     now: Instant
     limit: int
     after: CursorKey | None
@@ -122,6 +124,7 @@ def ask(
     """The question of a query or a body: a cursor brings its own two instants, else they are resolved now."""
     now = call.services.clock.now()
     after: CursorKey | None = None
+    place: Place | None = None
     if cursor is None:
         valid_at = None if query.valid_at is None else moment(query.valid_at, query.tz, "/valid_at")
         known_at = None if query.known_at is None else moment(query.known_at, query.tz, "/known_at")
@@ -129,7 +132,11 @@ def ask(
         place = read_cursor(cursor, _filter(call, reader, query), shape)
         valid_at, known_at, after = place.as_of.valid_at, place.as_of.known_at, place.after
     as_of = resolve(reader.head, now, valid_at, known_at)
-    return Question(call=call, reader=reader, as_of=as_of, now=now, limit=limit, after=after, query=query)
+    served = served_at(now, known_at, as_of) if place is None else place.served_at
+    reader.serve(as_of.known_at, served)
+    return Question(
+        call=call, reader=reader, as_of=as_of, served_at=served, now=now, limit=limit, after=after, query=query
+    )
 
 
 def moment(text: str, zone: str | None, at: str) -> Instant:
@@ -175,7 +182,8 @@ def facts_answer(
     versions = [each.version for each in shown]
     names = rendering.names_in(question.reader, versions, names)
     heads = rendering.versions_of(question.reader, versions)
-    return paged(question, rendering.facts(shown, names, heads, question.as_of.known_at), last, **others)
+    wire = rendering.facts(shown, names, heads, question.as_of.known_at, question.served_at)
+    return paged(question, wire, last, **others)
 
 
 def rectangles(question: Question, facts: Sequence[Fact], keep: Callable[[Fact], bool] = lambda fact: True) -> Response:
@@ -187,7 +195,7 @@ def rectangles(question: Question, facts: Sequence[Fact], keep: Callable[[Fact],
     versions = [fact.version for fact in kept]
     names = rendering.names_in(question.reader, versions)
     heads = rendering.versions_of(question.reader, versions)
-    return paged(question, rendering.facts(kept, names, heads, known_at), last)
+    return paged(question, rendering.facts(kept, names, heads, known_at, question.served_at), last)
 
 
 def paged(
@@ -198,7 +206,7 @@ def paged(
     cursor = None
     if last is not None:
         hash = _filter(question.call, question.reader, question.query)
-        cursor = write_cursor(Place(after=last, as_of=question.as_of), hash)
+        cursor = write_cursor(Place(after=last, as_of=question.as_of, served_at=question.served_at), hash)
     body: Wire = {"items": items, "next_cursor": cursor, **others}
     if truncated is not None:
         body["truncated"] = truncated
@@ -218,7 +226,7 @@ def answered(question: Question, body: Wire, *, cursor: str | None = None, versi
         return Response(whole, media_type="application/json", headers={"Cache-Control": "no-store"})
     if version is not None:
         tag = version_tag(version)
-    elif question.query.valid_at is not None:
+    elif question.query.valid_at is not None and question.query.known_at is not None:
         tag = question.tag(b"")
     else:  # the clock has moved on, so only equal contents make it the same answer; a cursor pins the clock
         tag = question.tag(content if cursor is None else orjson.dumps({**body, "next_cursor": None}))

@@ -67,12 +67,13 @@ def list_held(call: Call, query: ReviewQuery) -> Response:
         if len(found) > query.limit:
             last = listed[-1].claim.entry
             now = AsOf(valid_at=call.services.clock.now(), known_at=reader.head.recorded_at)
-            cursor = write_cursor(Cursor(after=(last.position, last.ordinal, 0), as_of=now), filters)
+            place = Cursor(after=(last.position, last.ordinal, 0), as_of=now, served_at=now.valid_at)
+            cursor = write_cursor(place, filters)
             headers["Link"] = next_link(call.path, decode_query(call.query_string), cursor)
         names = rendering.names_told(reader, listed)
         quotes = reader.quotes([told.claim.id for told in listed])
         body: Wire = {
-            "items": [_waiting(reader, told, names, quotes) for told in listed],
+            "items": [_waiting(call, reader, told, names, quotes) for told in listed],
             "next_cursor": cursor,
             "counts": _counts(reader),
         }
@@ -96,7 +97,7 @@ def show_held(call: Call, query: ScopeQuery) -> Response:
             )
         slot = told.claim.slot
         quotes = reader.quotes([told.claim.id])
-        body = _waiting(reader, told, rendering.names_told(reader, [told]), quotes)
+        body = _waiting(call, reader, told, rendering.names_told(reader, [told]), quotes)
         body["current"] = current(call, reader, slot.subject, slot.predicate)["current"]
         headers = {"ETag": version_tag(_version(reader, told)), "Cache-Control": "private, no-cache"}
         if call.matches(headers["ETag"]):
@@ -172,9 +173,9 @@ def _version(reader: Reader, told: Told) -> Version:
     return version_of(told, reader.slot_heads([told.claim.slot]).get(told.claim.slot))
 
 
-def _waiting(reader: Reader, told: Told, names: Names, quotes: Mapping[ClaimId, Quote]) -> Wire:
+def _waiting(call: Call, reader: Reader, told: Told, names: Names, quotes: Mapping[ClaimId, Quote]) -> Wire:
     held = told.held
-    return rendering.claim(told, names) | {
+    return rendering.claim(told, names, call.services.clock.now()) | {
         "rule": None if held is None else held.rule,
         "version": _version(reader, told),
         "span": quoted(quotes.get(told.claim.id)),

@@ -13,7 +13,7 @@ from api.routes.call import Call
 from api.wire import rendering
 from consolidation.items import Item
 from graph.ports import Page, Reader
-from graph.state import resolve
+from graph.state import resolve_for
 from ontology.errors import JSON, Forbidden, PreconditionRequired, VersionChanged
 from ontology.facts import Slot, Version
 from ontology.grants import Grant
@@ -107,7 +107,8 @@ def with_current(call: Call, written: Permitted, stale: VersionChanged) -> Versi
 
 def current(call: Call, reader: Reader, subject: EntityId, predicate: str, version: JSON = None) -> dict[str, JSON]:
     """What is believed now under a predicate of a subject, as members of a problem document."""
-    as_of = resolve(reader.head, call.services.clock.now(), None, None)
+    now = call.services.clock.now()
+    as_of = resolve_for(reader, now, None, None)
     facts = reader.state([(subject, predicate)], as_of, certain=False, page=Page(CURRENT_MAX))
     versions = [each.version for each in facts]
     names = rendering.names_in(reader, versions)
@@ -118,7 +119,7 @@ def current(call: Call, reader: Reader, subject: EntityId, predicate: str, versi
         "subject": rendering.entity(subject, names),
         "predicate": predicate,
         "current_version": version,
-        "current": rendering.facts(facts, names, heads, as_of.known_at),
+        "current": rendering.facts(facts, names, heads, as_of.known_at, now),
     }
 
 

@@ -67,6 +67,8 @@ class Fact(Rectangle):
     confidence: float
     sources: int
     occurrences: int
+    expires_at: When | None = Field(description="From then on it is not served; `null` for never.")
+    expired: bool = Field(description="Whether it is only shown as a raw row, such as by `/v1/audit`.")
     version: int | None = Field(description="The version of its slot now, for `expected_version`.")
 
 
@@ -112,6 +114,8 @@ class Claim(_Answer):
     )
     trust: str
     echo: bool
+    expires_at: When | None
+    expired: bool
     transitions: list[Transition] = Field(description="What became of it, in the order of time.")
 
 
@@ -361,6 +365,7 @@ class ItemReceipt(_Answer):
     also_rested: list[str]
     observed_at: When | None
     observed_from: str | None
+    expires_at: When | None
     version: int | None
     warnings: list[dict[str, str]]
 

@@ -4,6 +4,7 @@ Pydantic says what is a string and which member is none of ours; what the texts 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema
@@ -116,7 +117,16 @@ class _Said(_Body):
         )  # fmt: skip
 
 
-class AssertItem(_Said):
+class _Asserted(_Said):
+    ttl: DateText | None = Field(
+        None, description="How long it is served: `P30D`, `PT12H`; absent: as long as its kind is, mostly for ever."
+    )
+
+    def said(self) -> Said:
+        return replace(super().said(), ttl=self.ttl)
+
+
+class AssertItem(_Asserted):
     """A subject has a value, for a period."""
 
     op: Literal["assert"] = "assert"
@@ -157,7 +167,7 @@ class RetractItem(_Said):
         )  # fmt: skip
 
 
-class ReplaceItem(_Said):
+class ReplaceItem(_Asserted):
     """What a fact rests on was wrong, and this is right; what is not stated stays."""
 
     op: Literal["replace"]
@@ -249,7 +259,7 @@ class _Correction(_Write):
         return _expected(self.expected_version)
 
 
-class ReplaceFactBody(_Correction, _Said):
+class ReplaceFactBody(_Correction, _Asserted):
     """What is right instead of a fact; what is not stated stays."""
 
     value: Wire = Field(default_factory=_absent)

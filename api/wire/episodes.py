@@ -167,7 +167,9 @@ class OperationAnswer(_Answer):
     next_at: When | None = Field(description="Not before which it is tried again.")
     reason: str | None = Field(description="Why the last attempt failed.")
     receipts: dict[str, Any] | None = Field(
-        description="Once it is done: `counts`, `claims`, `refused`, `held`, `entities`, `notes`, `transactions`."
+        description=(
+            "Once it is done, for a while: `counts`, `claims`, `refused`, `held`, `entities`, `notes`, `transactions`."
+        )
     )
     queued_at: When
     changed_at: When
@@ -186,7 +188,9 @@ class Episode(_Answer):
     id: str
     text: str | None
     turns: list[dict[str, Any]] | None
-    erased: bool = Field(description="The words were destroyed.")
+    erased: bool = Field(description="The words were destroyed; the words that claims quote stay with them.")
+    erased_at: When | None = Field(description="When, where that is known.")
+    erased_because: str | None = Field(description="Why.")
     source: str
     root: str
     observed_at: When | None
@@ -250,12 +254,14 @@ def _words(words: Verbatim, at: Cited) -> str:
 
 def episode_document(recorded: RecordedEpisode) -> dict[str, JSON]:
     """A recorded episode without what was made of it."""
-    episode, words = recorded.episode, recorded.verbatim
+    episode, words, gone = recorded.episode, recorded.verbatim, recorded.destroyed
     document: dict[str, JSON] = {
         "id": episode.id,
         "text": None,
         "turns": None,
         "erased": words is None,
+        "erased_at": None if gone is None else format_instant(gone.at),
+        "erased_because": None if gone is None else gone.reason,
         "source": episode.source,
         "root": episode.root,
         "observed_at": None if episode.observed_at is None else format_instant(episode.observed_at),

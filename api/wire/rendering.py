@@ -45,14 +45,16 @@ def value(given: Value, names: Names) -> JSON:
     return wire_value(given)
 
 
-def fact(given: Fact, names: Names, versions: Versions, known_at: Instant) -> Wire:
-    """A fact with how its ends are known and how it is supported."""
+def fact(given: Fact, names: Names, versions: Versions, known_at: Instant, served_at: Instant) -> Wire:
+    """A fact with how its ends are known and how it is supported, and whether it had expired by `served_at`."""
     row = version(given.version, names, known_at)
     row["start"] = _START[given.start]
     row["end"] = _END[given.end]
     row["confidence"] = given.support.confidence
     row["sources"] = given.support.sources
     row["occurrences"] = given.support.occurrences
+    row["expires_at"] = instant(given.expires_at)
+    row["expired"] = given.expires_at <= served_at
     row["version"] = versions.get(given.version.slot)
     return row
 
@@ -77,12 +79,12 @@ def version(given: FactVersion, names: Names, known_at: Instant) -> Wire:
     }
 
 
-def facts(given: Sequence[Fact], names: Names, versions: Versions, known_at: Instant) -> list[JSON]:
-    return [fact(each, names, versions, known_at) for each in given]
+def facts(given: Sequence[Fact], names: Names, versions: Versions, known_at: Instant, served_at: Instant) -> list[JSON]:
+    return [fact(each, names, versions, known_at, served_at) for each in given]
 
 
-def claim(told: Told, names: Names) -> Wire:
-    """What one source said, as it said it, and whether it still counts."""
+def claim(told: Told, names: Names, served_at: Instant) -> Wire:
+    """What one source said, as it said it, whether it still counts, and whether it had expired by `served_at`."""
     said: Claim = told.claim
     note(said.slot.subject, said.slot.predicate)
     ending = told.ending
@@ -112,6 +114,8 @@ def claim(told: Told, names: Names) -> Wire:
         "successor": None if ending is None else ending.successor,
         "trust": told.trust.word,
         "echo": said.echo,
+        "expires_at": instant(said.expires_at),
+        "expired": said.expires_at <= served_at,
         "transitions": [_transition(each) for each in told.transitions],
     }
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib import resources
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -53,54 +53,58 @@ KNOWN_MAX: Final = 200
 """Facts that are shown for comparison."""
 _REASON_CHARS: Final = 300
 
+A = TypeVar("A", bound=BaseModel)
 
-class _Step(BaseModel):
+
+class Step(BaseModel):
+    """A part of an answer, of exactly this shape."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Evidence(_Step):
+class Evidence(Step):
     """Where the episode says it."""
 
     turn: int | None
     quote: Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
-class Subject(_Step):
+class Subject(Step):
     """Who or what it is about; `name` is empty for the speaker."""
 
     kind: Literal["speaker", "named"]
     name: Annotated[str, Field(max_length=500)]
 
 
-class Attribute(_Step):
+class Attribute(Step):
     """What is said of it; `value` is null only where nothing at all holds any longer."""
 
     predicate: Annotated[str, Field(min_length=1, max_length=128)]
     value: Annotated[str, Field(max_length=10_000)] | None
 
 
-class Period(_Step):
+class Period(Step):
     """When it holds, in the words of the episode."""
 
     begins: Annotated[str, Field(max_length=200)] | None
     ends: Annotated[str, Field(max_length=200)] | None
 
 
-class Comparison(_Step):
+class Comparison(Step):
     """How it relates to what is known."""
 
     fact: str | None
     relation: Literal["new", "same", "change", "correction", "conflict"]
 
 
-class Proposal(_Step):
+class Proposal(Step):
     """What to do about it."""
 
     operation: Literal["assert", "retract", "replace"]
     confidence: Annotated[float, Field(ge=0, le=1)]
 
 
-class Reading(_Step):
+class Reading(Step):
     """One statement, in the order in which it is to be thought through."""
 
     evidence: Evidence
@@ -111,7 +115,7 @@ class Reading(_Step):
     proposal: Proposal
 
 
-class Readings(_Step):
+class Readings(Step):
     """All statements of the episode."""
 
     readings: Annotated[list[Reading], Field(max_length=READINGS_MAX)]
@@ -137,14 +141,9 @@ class LlmExtractor:
     """
 
     def __init__(self, schema: Schema, model: "Callable[[], Model] | str") -> None:
-        try:
-            import pydantic_ai  # noqa: F401
-        except ImportError as exc:
-            raise _missing_extra() from exc
         self._schema = schema
         self._model = model
-        name = model if isinstance(model, str) else model().model_name
-        self._who = Extractor(name="llm", version=f"{VERSION}/{name}", trust=Trust.INFERRED)
+        self._who = Extractor(name="llm", version=f"{VERSION}/{model_name(model)}", trust=Trust.INFERRED)
 
     @property
     def who(self) -> Extractor:
@@ -178,7 +177,8 @@ class LlmExtractor:
             notes.append(Note(code=code, detail=f"the model {self._who.version} {what}: {reason}", span=None))
 
         try:
-            return asyncio.run(self._answer(question, budget.seconds_max)).readings
+            answer = answer_of(self._model, Readings, prompt(), question, budget.seconds_max)
+            return asyncio.run(answer).readings
         except (RunTimedOut, ModelAPIError) as exc:
             # a request that the provider refuses for what it is would be refused again
             status = getattr(exc, "status_code", 500)
@@ -188,32 +188,19 @@ class LlmExtractor:
             note(Code.FAILED, "gave no usable answer", exc)
         return []
 
-    async def _answer(self, question: str, seconds: float) -> Readings:
-        """What the model says, over connections that end with it: each question has a loop of its own, in whichever
-        thread it is asked, and what was opened in one loop is of no use in another."""
-        from pydantic_ai import Agent
-
-        agent: Agent[None, Readings] = Agent(
-            self._model if isinstance(self._model, str) else self._model(),
-            output_type=Readings, instructions=prompt(), retries={"output": RETRIES}, defer_model_check=True,
-        )  # fmt: skip
-        async with agent:
-            settings: ModelSettings = {"temperature": 0.0, "timeout": seconds, "max_retries": 0}
-            return (await agent.run(question, model_settings=settings, timeout=seconds)).output
-
     def _question(self, text: EpisodeText, passages: Iterable[tuple[int | None, str]], known: dict[str, Known]) -> str:
         document: dict[str, JSON] = {
             "predicates": [_declared(each) for each in self._schema.predicates.values()],
             "known": [
-                {"id": id, "subject": _called(fact.subject), "predicate": fact.predicate, "value": fact.value}
+                {"id": id, "subject": called(fact.subject), "predicate": fact.predicate, "value": fact.value}
                 for id, fact in known.items()
             ],
             "passages": [
                 {
                     "turn": turn,
-                    "speaker": _called(text.speaker(turn)),
+                    "speaker": called(text.speaker(turn)),
                     "at": said.text if (said := text.at(turn)) else None,
-                    "text": _sound(passage),
+                    "text": sound(passage),
                 }
                 for turn, passage in passages
             ],
@@ -254,6 +241,31 @@ class LlmExtractor:
         )  # fmt: skip
 
 
+def model_name(model: "Callable[[], Model] | str") -> str:
+    """How a model is called. Raises `Unsupported` without the extra `llm`."""
+    try:
+        import pydantic_ai  # noqa: F401
+    except ImportError as exc:
+        raise _missing_extra() from exc
+    return model if isinstance(model, str) else model().model_name
+
+
+async def answer_of(
+    model: "Callable[[], Model] | str", output: type[A], instructions: str, question: str, seconds: float
+) -> A:
+    """What a model says, over connections that end with it: each question has a loop of its own, in whichever thread
+    it is asked, and what was opened in one loop is of no use in another."""
+    from pydantic_ai import Agent
+
+    agent: Agent[None, A] = Agent(
+        model if isinstance(model, str) else model(),
+        output_type=output, instructions=instructions, retries={"output": RETRIES}, defer_model_check=True,
+    )  # fmt: skip
+    async with agent:
+        settings: ModelSettings = {"temperature": 0.0, "timeout": seconds, "max_retries": 0}
+        return (await agent.run(question, model_settings=settings, timeout=seconds)).output
+
+
 def prompt() -> str:
     """The instructions, the same for every episode."""
     return (resources.files(__package__) / "prompt.md").read_text(encoding="utf-8")
@@ -275,7 +287,7 @@ def _undeclared(name: str) -> Predicate:
     return EMPTY.predicate(name)
 
 
-def _called(mention: Mention) -> str | None:
+def called(mention: Mention) -> str | None:
     match mention:
         case ByName(name=name):
             return name
@@ -285,7 +297,7 @@ def _called(mention: Mention) -> str | None:
             return mention.key
 
 
-def _sound(passage: str) -> str:
+def sound(passage: str) -> str:
     """The text without half characters, which no request can carry."""
     return passage.encode("utf-8", "replace").decode("utf-8")
 

@@ -3,14 +3,14 @@
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import orjson
 
 from consolidation.commits import Commits
 from consolidation.forgetting.carry_out import Deed, commit_of
-from consolidation.forgetting.graves import Graves
+from consolidation.forgetting.graves import FORGOTTEN, Graves
 from consolidation.forgetting.plan import Plan, Wanted, plan_of
 from consolidation.forgetting.proof import verified
 from consolidation.observing import NOBODY, Observer, refusals_told
@@ -28,8 +28,7 @@ from ontology.scope import Scope, scope_of
 from ontology.tombstones import SECRET_BYTES, Lift, Marked, Target, Tombstone
 
 PAGE: Final = 200
-FORGOTTEN: Final = "forgotten"
-REASON: Final = FORGOTTEN
+REASON: Final = "forgotten"
 """Why an operation gives nothing any more."""
 
 _ID: Final = re.compile(rb"(?:ent|clm|fct|epi|opr)_[a-z2-7]{8}_\d+_\d+")
@@ -95,18 +94,18 @@ class Forgetter:
         """
         target = named.target
         blocks = blocks and target is Target.SUBJECT
-        done = False
         with refusals_told(self._observer), self._store.write(scope) as tx:
             plan, stone = self._look(tx, scope, named, target)
+            is_new = stone is None
             if stone is None:
                 if plan.manifest != confirm:
                     raise VersionChanged(
                         "what would be forgotten is not what was confirmed; look at the preview and confirm that",
                         members={"preview": _preview(plan, blocks=blocks)},
                     )
-                stone, done = self._carry_out(tx, plan, principal, blocks=blocks), True
-        if done:
-            self._observer.wrote(scope.tenant, {"position": stone.position, "state": FORGOTTEN})
+                stone = self._carry_out(tx, plan, principal, blocks=blocks)
+        if is_new:
+            self._observer.wrote(scope.tenant, {"position": stone.position, "items": [{"result": FORGOTTEN}]})
         return self._ended(scope, stone)
 
     def lift(self, scope: Scope, principal: str, id: TombstoneId) -> Tombstone:
@@ -115,8 +114,8 @@ class Forgetter:
             stone = tombstone_by_id(tx, id)
             if stone is None or stone.scope.namespace != scope.namespace:
                 raise NotFound(f"no tombstone {shown(id)} here")
+            head = tx.head
             if stone.lifted is None:
-                head = tx.head
                 lift = Lift(
                     tombstone=id,
                     actor=principal,
@@ -129,6 +128,8 @@ class Forgetter:
                 )  # fmt: skip
                 commit = journal.commit(changes, head, salts=self._commits.salt)
                 tx.apply(commit, ledger=self._commits.ledger(head))
+        if stone.lifted is None:
+            self._observer.wrote(scope.tenant, {"position": head.position + 1})
         with self._store.read(scope) as reader:
             return tombstone_by_id(reader, id) or stone
 
@@ -166,6 +167,9 @@ class Forgetter:
         commit = commit_of(tx, plan, deed, self._commits.salt)
         tx.blank_answers([*_answers_that_mention(tx, plan)])
         tx.end_reading([*plan.episodes, *plan.emptied], REASON, self._clock.now())
+        for id, notes in plan.notes.items():
+            notes.tx.put_session(replace(notes.tx.session(id), me=notes.session.me, source=notes.session.source))
+            notes.tx.erase_some_notes(id, notes.numbers, self._clock.now())
         tx.apply(commit, ledger=deed.ledger)
         return commit.changes.tombstones[0]
 
@@ -206,7 +210,7 @@ def receipt(stone: Tombstone) -> dict[str, JSON]:
     """A tombstone as it is answered: without the ids of all that went, which may be many."""
     lifted = stone.lifted
     return {
-        "state": FORGOTTEN,
+        "state": "forgotten",
         "tombstone": stone.id,
         "namespace": stone.scope.namespace,
         "purpose": None if stone.target is Target.SUBJECT else stone.scope.purpose,

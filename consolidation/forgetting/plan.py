@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import orjson
@@ -13,8 +13,9 @@ from graph.ports import OrderKey, Page, Transaction
 from ontology.claims import Entity, Source, Told
 from ontology.episodes import RecordedEpisode
 from ontology.facts import Fact, FactVersion, Slot
-from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, is_recorded
+from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, SessionId, is_recorded
 from ontology.scope import Scope
+from ontology.sessions import Session
 from ontology.tombstones import Marked, Target, normalised
 from ontology.values import entity_value, value_key
 
@@ -48,6 +49,18 @@ class SlotCut:
     """Those that rested on nothing else, or all where nothing is left."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesCut:
+    """What goes of a session."""
+
+    tx: Transaction
+    """In the scope of the session."""
+    session: Session
+    """As it is from then on: without a name or a source that goes."""
+    numbers: Sequence[int]
+    """Of the notes that go."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Plan:
     """All that would go."""
@@ -64,6 +77,8 @@ class Plan:
     """Recorded ones that lose their words."""
     cited: list[EpisodeId] = field(default_factory=list)
     """Episodes that nothing is left to cite."""
+    notes: dict[SessionId, NotesCut] = field(default_factory=dict)
+    """What goes of the sessions of the namespace."""
     words: list[tuple[Marked, str]] = field(default_factory=list)
     """What it is known by: keys, names, sources."""
 
@@ -87,6 +102,7 @@ class Plan:
             "quotes": sum(map(len, self.quotes.values())),
             "episodes": len(self.episodes),
             "verbatims": len(self.episodes) + len(self.emptied),
+            "notes": sum(len(cut.numbers) for cut in self.notes.values()),
         }
 
     @property
@@ -98,6 +114,7 @@ class Plan:
             "vigencia-forget-1", wanted.target, wanted.scope.namespace, wanted.scope.purpose, subject, wanted.predicate,
             sorted(self.claims), sorted(self.facts), sorted(id for ids in self.quotes.values() for id in ids),
             sorted(self.episodes), sorted(self.emptied),
+            sorted((id, number) for id, cut in self.notes.items() for number in cut.numbers),
         ]  # fmt: skip
         return hashlib.sha256(orjson.dumps(framed)).hexdigest()
 
@@ -123,6 +140,7 @@ class _Gathering:
         for tx in self._here:
             self._cuts(tx)
         self._cited()
+        self._notes()
         return self._plan
 
     # ---- claims
@@ -176,6 +194,30 @@ class _Gathering:
         if wanted.target is Target.SOURCE:
             for id in plan.episodes:
                 plan.claims |= {each.claim.id: each for each in tx.all_of_episode(id)}
+
+    def _notes(self) -> None:
+        """Notes that mention a subject, of every purpose; of a source, all those that it said. Those that were handed
+        over to an episode which loses its words go with its operation."""
+        wanted, plan, tx = self._wanted, self._plan, self._here[0]
+        if wanted.target not in (Target.SUBJECT, Target.SOURCE):
+            return
+        mentions = _mentions([text for kind, text in plan.words if kind in (Marked.NAME, Marked.KEY)])
+        after: Session | None = None
+        while page := tx.sessions_of_namespace(limit=PAGE, after=after):
+            for session in page:
+                here = tx if session.scope == tx.scope else tx.within(session.scope)
+                notes, left = here.all_notes(session.id), session
+                if wanted.target is Target.SOURCE:
+                    if session.scope != tx.scope or session.source != wanted.source:
+                        continue
+                    left = replace(session, source=Source(session.principal))
+                else:
+                    notes = [note for note in notes if mentions(f"{note.speaker} {note.text}")]
+                    left = replace(session, me=None) if session.me and mentions(session.me.text) else session
+                if notes or left != session:
+                    numbers = [note.number for note in notes]
+                    plan.notes[session.id] = NotesCut(tx=here, session=left, numbers=numbers)
+            after = page[-1]
 
     def _quoting(self, tx: Transaction, episode: EpisodeId) -> None:
         others = [t.claim for t in tx.all_of_episode(episode) if t.claim.id not in self._plan.claims]

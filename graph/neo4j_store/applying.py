@@ -1,9 +1,10 @@
 """How a commit is written: all in one query, or in pieces where it is much."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from graph.journal_rows import lost_words
 from graph.neo4j_store import keys
 from graph.neo4j_store.forgetting import WIPE, Forgetting
 from graph.neo4j_store.rows import Rows, subjects_and_values
@@ -12,9 +13,11 @@ from graph.ports import Head
 from ontology.claims import HELD
 from ontology.errors import Fault
 from ontology.events import ChangeSet, Commit, Erasure, Restated
-from ontology.ids import CLAIM, ENTITY, Ledger
+from ontology.ids import CLAIM, ENTITY, EPISODE, Ledger
+from ontology.instants import OPEN_END
 from ontology.schema_document import schema_document
 from ontology.scope import Scope, Tenant
+from ontology.values import ValueKey
 
 _PARTS: Final = (
     "scopes", "entities", "ends", "episodes", "slots", "claims", "payloads",
@@ -52,7 +55,7 @@ class Applying:
         self._forgetting.forget(changes.tombstones, changes.removals)
         turn = self._turn(commit, after)
         for chunk in _chunks({**self._told(commit), **self._believed(commit)}):
-            counts = self._run("apply", {**turn, "parts": [chunk[name] for name in _PARTS]})[0]
+            *counts, expires = self._run("apply", {**turn, "parts": [chunk[name] for name in _PARTS]})[0]
             for name, count in zip(_PARTS, counts, strict=True):
                 _check(name, count, len(chunk[name]))
         for start in range(0, len(changes.verbatims), _ROWS_AT_ONCE):
@@ -61,6 +64,8 @@ class Applying:
         for start in range(0, len(changes.quotes), _ROWS_AT_ONCE):
             quotes = [self._rows.quote(quote) for quote in changes.quotes[start : start + _ROWS_AT_ONCE]]
             _check("quotes", self._run("put_quotes", {"rows": quotes})[0][0], len(quotes))
+        if expires:
+            self._may_expire(commit)
         self._put_successors(commit)
         self._restate(commit.restated)
         if changes.tombstones:
@@ -94,6 +99,7 @@ class Applying:
             "previous_recorded_at": started.recorded_at, "previous_digest": started.digest,
             "previous_erasures": started.erasures, "previous_schema_version": started.schema_version,
             "kind": event.kind.value, "principal": event.principal, "restated": restated, "previous": event.previous,
+            "expires": any(claim.expires_at < OPEN_END for claim in commit.changes.claims),
         }  # fmt: skip
 
     def _told(self, commit: Commit) -> Parts:
@@ -139,6 +145,15 @@ class Applying:
         if value is None:
             self._run("erase_slot", {"slots": slots})
 
+    def _may_expire(self, commit: Commit) -> None:
+        """Let the facts say so in which claims that expire show, or may show from now on."""
+        changes = commit.changes
+        told = [claim for claim in changes.claims if claim.expires_at < OPEN_END and claim.entry.value is not None]
+        said = {keys.said_key(keys.slot_key(v.slot), v.value_key) for v in changes.opened}
+        said |= {keys.said_key(keys.slot_key(c.slot), ValueKey(c.entry.value or b"")) for c in told}
+        if said:
+            self._run("may_expire", {"said": sorted(said)})
+
     def _put_successors(self, commit: Commit) -> None:
         """Join the claims that correct others to those; a claim that a later erasure took has none."""
         rows = self._rows
@@ -150,7 +165,7 @@ class Applying:
         if pairs:
             self._run("put_successor", {"rows": pairs})
 
-    def _restate(self, restated: Iterable[Restated]) -> None:
+    def _restate(self, restated: Sequence[Restated]) -> None:
         rows = [
             [
                 each.position,
@@ -164,6 +179,10 @@ class Applying:
         if rows:
             found = self._run("restate_payload", {"tenant": self._tenant, "rows": rows})[0][0]
             _check("restated payloads", found, len(rows))
+        subjects = {each.payload.subject or "" for each in restated if lost_words(each)}
+        episodes = [self._rows.place(subject, EPISODE) for subject in subjects]
+        if episodes:
+            _check("episodes", self._run("destroy_words", {"places": episodes})[0][0], len(episodes))
 
 
 def _scopes(changes: ChangeSet) -> Iterator[Scope]:

@@ -72,6 +72,11 @@ class ClaimReads(Snapshot):
         rows = self._run("held_counts", {"scope": self._scope_key, "position": self._head.position})
         return {(Lifecycle(state), rule): count for state, rule, count in rows}
 
+    def overdue(self, now: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
+        paging = {"limit": limit, "after": list(after or BEFORE_ALL), "position": self._head.position}
+        asked = {"scope": self._scope_key, "now": now} | paging
+        return self._tell(self._run("overdue", asked))
+
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
         asked = [keys.slot_key(slot) for slot in slots if self._is_here(slot)]
         if not asked:

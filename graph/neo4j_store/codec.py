@@ -35,4 +35,4 @@ def extent(row: Row) -> Row:
 
 def told(row: Row, until: int) -> Row:
     """The columns of a claim, and its transitions until the commit at position `until`."""
-    return [*entry(row[:33]), sorted(each for each in row[33] if each[0] <= until)]
+    return [*entry(row[:34]), sorted(each for each in row[34] if each[0] <= until)]

@@ -21,10 +21,24 @@ UNWIND $said AS said
 MATCH (k:Kept {said: said}) WHERE k.position <= $position
 RETURN k.content, k.position, k.ordinal
 
+// name: words_recorded
+// With the recorded time of each, which grows with the position: whoever asks stops where they are too new.
+MATCH (k:Kept) WHERE k.words_of = $tenant AND k.position >= $after[0]
+  AND (0 + k.position > $after[0] OR k.ordinal > $after[1])
+WITH k ORDER BY k.words_of, k.position, k.ordinal LIMIT $limit
+MATCH (a:Activity {tenant: k.tenant, position: k.position})
+RETURN k.position, k.ordinal, a.recorded_at ORDER BY k.position, k.ordinal
+
 // name: put_kept
 UNWIND $rows AS p
 CREATE (k:Kept {place: p[0], tenant: p[1], namespace: p[2], purpose: p[3], scope: p[4], said: p[5], content: p[6],
-  position: p[7], ordinal: p[8]})
+  position: p[7], ordinal: p[8], words_of: p[9]})
+RETURN count(k)
+
+// name: destroy_words
+UNWIND $places AS place
+MATCH (k:Kept {place: place})
+SET k.words_of = null
 RETURN count(k)
 
 // name: ledger_kept
@@ -89,7 +103,8 @@ RETURN count(q)
 
 // name: end_operation
 MATCH (q:Operation {place: $place}) WHERE q.state = 'running' AND q.token = $token
-SET q.state = $state, q.due = null, q.reason = $reason, q.receipts = $receipts, q.changed_at = $now
+SET q.state = $state, q.due = null, q.reason = $reason, q.receipts = $receipts, q.changed_at = $now,
+  q.receipts_since = CASE WHEN $receipts IS NOT NULL THEN $now END
 RETURN count(q)
 
 // name: postpone_operation
@@ -141,6 +156,16 @@ MATCH (q:Operation) WHERE q.scope = $scope AND q.state = $state AND q.position >
 RETURN q.tenant, q.ledger, q.namespace, q.purpose, q.position, q.ordinal, q.principal, q.state, q.attempts, q.next_at,
   q.reason, q.receipts, q.queued_at, q.changed_at, q.token
 ORDER BY q.position, q.ordinal LIMIT $limit
+
+// name: old_receipts
+MATCH (q:Operation) WHERE q.receipts_since < $before
+RETURN q.tenant, q.place ORDER BY q.receipts_since LIMIT $limit
+
+// name: forget_receipts
+UNWIND $places AS place
+MATCH (q:Operation {place: place}) WHERE q.receipts_since < $before
+SET q.receipts = null, q.receipts_since = null
+RETURN count(q)
 
 // name: unread
 MATCH (q:Operation)

@@ -1,6 +1,7 @@
 """What a snapshot answers about facts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from graph import decoding
@@ -9,8 +10,9 @@ from graph.neo4j_store.codec import Row
 from graph.neo4j_store.snapshot import Snapshot
 from graph.periods import recorded_order, valid_order
 from graph.ports import PAIRS_MAX, Order, Page
+from graph.serving import stretches
 from ontology.errors import Incorrect, NotFound, shown
-from ontology.facts import AsOf, Fact, edges
+from ontology.facts import AsOf, Fact, FactVersion, edges
 from ontology.ids import FACT, EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
@@ -105,11 +107,22 @@ class FactReads(Snapshot):
 
     # ---- what these are made of
 
+    def served(self, versions: Sequence[FactVersion]) -> dict[FactId, list[Interval]]:
+        places = {place: v for v in versions if (place := self._place_key(v.id, FACT)) is not None}
+        until = self._head.recorded_at
+        asked = {"places": list(places), "scope": self._scope_key, "known_at": until}
+        found = {}
+        for place, rows in self._run("served", asked) if places else ():
+            shown_then = ((start, end if end <= until else OPEN_END, expires_at) for start, end, expires_at in rows)
+            found[places[place].id] = stretches(places[place], shown_then)
+        return found
+
     def _instants(self, as_of: AsOf, certain: bool, order: Order, page: Page) -> dict[str, object]:
         return {
             "tenant": self._scope.tenant,
             "valid_at": as_of.valid_at,
             "known_at": as_of.known_at,
+            "served_at": self._serving.judged_at(as_of.known_at),
             "certain": certain,
             "after": list(page.begins_after(order)),
             "limit": page.limit,
@@ -123,6 +136,7 @@ class FactReads(Snapshot):
             "since": within.start,
             "until": within.end,
             "known_at": known_at,
+            "served_at": self._serving.judged_at(known_at),
             "certain": certain,
             "after": list(page.begins_after(order)),
             "limit": page.limit,
@@ -145,19 +159,21 @@ class FactReads(Snapshot):
         until = self._head.recorded_at
         facts: list[Fact] = []
         asked: list[Row] = []
+        expiring: list[Row] = []
         for number, row in enumerate(rows):
             slot = decoding.slot(self._ledger, self._scope, row[11:15])
             version = decoding.version(self._ledger, slot, codec.version(row[:11], until))
-            facts.append(
-                decoding.plain_fact(version, decoding.support(slot, version.value_key, row[16], version.recorded_from))
-            )
-            if not row[15]:
-                at = min(until if known_at is None else known_at, version.recorded_to - 1)
-                asked.append([number, row[17], version.valid_from, version.valid_to, at])
+            support = decoding.support(slot, version.value_key, row[16], version.recorded_from)
+            facts.append(decoding.plain_fact(version, support, OPEN_END))
+            at = min(until if known_at is None else known_at, version.recorded_to - 1)
+            question = [number, row[17], version.valid_from, version.valid_to, at]
+            asked += [] if row[15] else [question]
+            expiring += [] if row[18] is None else [question]
         for number, starts, ends in self._run("edges_of", {"versions": asked}) if asked else ():
-            version, support = facts[number].version, facts[number].support
             first, last = ([decoding.entry(codec.entry(row)) for row in rows] for rows in (starts, ends))
-            start, end = edges(version, first, last)
-            facts[number] = Fact(version=version, start=start, end=end, support=support)
+            start, end = edges(facts[number].version, first, last)
+            facts[number] = replace(facts[number], start=start, end=end)
+        for number, expires_at in self._run("expiry_of", {"versions": expiring}) if expiring else ():
+            facts[number] = replace(facts[number], expires_at=expires_at)
         key = recorded_order if order is Order.RECORDED else valid_order
         return sorted(facts, key=lambda fact: key(fact.version), reverse=order is Order.VALID_DESCENDING)

@@ -10,6 +10,7 @@ from graph.neo4j_store import keys
 from graph.neo4j_store.claims import ClaimReads
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.rows import Rows
+from graph.neo4j_store.sessions import let_go
 from graph.neo4j_store.snapshot import Run
 from graph.tombstones import tombstone_row
 from ontology.claims import Source, Told
@@ -17,6 +18,7 @@ from ontology.episodes import RecordedEpisode
 from ontology.events import Destroyed, Removal
 from ontology.ids import CLAIM, ENTITY, EPISODE, FACT, TOMBSTONE, EpisodeId, Owner, is_recorded, kind_of, locate
 from ontology.instants import Instant
+from ontology.operations import operation_of
 from ontology.scope import Tenant
 from ontology.tombstones import Lift, Mark, Tombstone
 from ontology.values import ValueKey
@@ -96,6 +98,7 @@ class Neo4jForgettingTransaction(ForgettingReads):
                 self._run("next_of_lane", {"place": place})
                 lane = keys.lane_key(self._scope.tenant, f"episode|{id}")
                 self._run("leave_lane", {"place": place, "lane": lane})
+                let_go(self._run, self._scope.tenant, operation_of(id), now)
 
 
 class Forgetting:

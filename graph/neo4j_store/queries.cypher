@@ -2,7 +2,7 @@
 //
 // 4611686018427387904 (2^62) is the open end of valid and of recorded time. The keys `pair`, `slot`, `said`, `held`
 // and so on are those of keys.py; each holds the scope. Facts come as lists: the version, the place, predicate and
-// language of its subject, its slot's `plain`, its support, `said`; where several are in question the caller sorts.
+// language of its subject, its slot's `plain`, its support, `said`, `may_expire_at`; where several are in question the caller sorts.
 // What reads by `recorded_to` gives the Clock as it stood after that: if it moved past `known_at`, ask as of then.
 // Where there is a choice of indexes a query names one, for its first plan is made when there is nothing to choose by.
 // `0 + x` keeps the bound of a page from being taken for the range of the seek, which is another.
@@ -56,6 +56,11 @@ CALL (e) {
     MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, valid_from, recorded_from)
     WHERE f.slot = s.slot AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
       AND f.recorded_from <= $known_at AND f.recorded_to > $known_at
+      AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+        MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+        WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+          AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+          AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
     RETURN 1 AS one LIMIT 1
   }
   RETURN count(one) > 0 AS is_subject
@@ -64,6 +69,11 @@ CALL (e) {
   MATCH ()-[f:FACT]->(e)
   WHERE f.scope = $scope AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at
+    AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+      MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+      WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+        AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+        AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
   WITH f LIMIT 1
   RETURN count(f) > 0 AS is_value
 }
@@ -73,6 +83,11 @@ RETURN e.position, e.ordinal, e.key, is_subject OR is_value
 MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND f.predicate IN $predicates
+  AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+    MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+    WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+      AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+      AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
   AND (f.subject_position > $after[0] OR (f.subject_position = $after[0] AND f.subject_ordinal > $after[1]))
 WITH DISTINCT f.subject_position AS position, f.subject_ordinal AS ordinal
 ORDER BY position, ordinal LIMIT $limit
@@ -84,6 +99,11 @@ CALL (e) {
   WHERE f.held = $type AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND f.predicate = 'type'
     AND f.subject_position = e.position AND f.subject_ordinal = e.ordinal
+    AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+      MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+      WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+        AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+        AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
   WITH f LIMIT 1
   RETURN count(f) > 0 AS typed
 }
@@ -108,6 +128,11 @@ WITH s, coalesce(low, -4611686018427387904) AS low
 MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_to, valid_from)
 WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from <= $valid_at
   AND f.valid_to > $valid_at AND (f.certain OR NOT $certain)
+  AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+    MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+    WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+      AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+      AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
   AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
     AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
 WITH s, f ORDER BY f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
@@ -118,7 +143,7 @@ CALL (f) {
 }
 WITH collect([f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]) AS rows
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]) AS rows
 OPTIONAL MATCH (c:Clock {tenant: $tenant})
 RETURN rows, c.recorded_at
 
@@ -174,6 +199,11 @@ WITH s,
 MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, valid_from, recorded_from)
 WHERE f.slot = s.slot AND f.valid_from >= low AND f.valid_from <= high AND f.valid_to > $valid_at
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
+  AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+    MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+    WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+      AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+      AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
   AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
     AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
 WITH s, f ORDER BY f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
@@ -184,7 +214,7 @@ CALL (f) {
 }
 RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: fact
 MATCH ()-[f:FACT]->() WHERE f.place = $place AND f.scope = $scope AND f.position <= $position
@@ -196,7 +226,7 @@ CALL (f) {
 }
 RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: edges_of
 // For each [number, said, valid_from, valid_to, known_at] at most one claim of each kind of start among those that
@@ -219,6 +249,17 @@ CALL (v) {
 }
 RETURN v[0], starts, ends
 
+// name: expiry_of
+// For each [number, said, valid_from, valid_to, known_at] when the last of the claims expires that show in it.
+UNWIND $versions AS v
+CALL (v) {
+  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+  WHERE x.said = v[1] AND x.valid_from >= v[2] AND x.valid_from < v[3]
+    AND x.recorded_from <= v[4] AND x.recorded_to > v[4]
+  RETURN max(coalesce(c.expires_at, 4611686018427387904)) AS expires_at
+}
+RETURN v[0], expires_at
+
 // name: history_now
 // Versions that meet [since, until); that a slot is functional bounds what reaches in.
 CALL () {
@@ -238,6 +279,11 @@ CALL (s, low) {
   MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_to, valid_from)
   WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from < $until
     AND f.valid_to > $since AND (f.certain OR NOT $certain)
+    AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+      MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+      WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+        AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+        AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
     AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
       AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
   RETURN f ORDER BY f.slot, f.recorded_to, f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
@@ -250,7 +296,7 @@ CALL (f) {
 }
 WITH collect([f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]) AS rows
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]) AS rows
 OPTIONAL MATCH (c:Clock {tenant: $tenant})
 RETURN rows, c.recorded_at
 
@@ -272,6 +318,11 @@ CALL (s, low) {
   MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_to, valid_from)
   WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from <= $after[0]
     AND f.valid_from < $until AND f.valid_to > $since AND (f.certain OR NOT $certain)
+    AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+      MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+      WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+        AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+        AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
     AND (0 + f.valid_from < $after[0] OR (f.valid_from = $after[0]
       AND (f.recorded_from < $after[1] OR (f.recorded_from = $after[1] AND f.ordinal < $after[2]))))
   RETURN f
@@ -285,7 +336,7 @@ CALL (f) {
 }
 WITH collect([f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]) AS rows
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]) AS rows
 OPTIONAL MATCH (c:Clock {tenant: $tenant})
 RETURN rows, c.recorded_at
 
@@ -309,6 +360,11 @@ CALL (s, low) {
   MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, valid_from, recorded_from)
   WHERE f.slot = s.slot AND f.valid_from >= low AND f.valid_from < $until AND f.valid_to > $since
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
+    AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+      MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+      WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+        AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+        AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
     AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
       AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
   RETURN f ORDER BY f.slot, f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
@@ -321,7 +377,7 @@ CALL (f) {
 }
 RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: history_as_of_backwards
 CALL () {
@@ -343,6 +399,11 @@ CALL (s, low) {
   WHERE f.slot = s.slot AND f.valid_from >= low AND f.valid_from <= $after[0] AND f.valid_from < $until
     AND f.valid_to > $since AND f.recorded_from <= $known_at AND f.recorded_to > $known_at
     AND (f.certain OR NOT $certain)
+    AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+      MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+      WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+        AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+        AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
     AND (0 + f.valid_from < $after[0] OR (f.valid_from = $after[0]
       AND (f.recorded_from < $after[1] OR (f.recorded_from = $after[1] AND f.ordinal < $after[2]))))
   RETURN f ORDER BY f.slot DESC, f.valid_from DESC, f.recorded_from DESC, f.ordinal DESC LIMIT $limit
@@ -355,7 +416,7 @@ CALL (f) {
 }
 RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: history_by_recorded
 CALL () {
@@ -367,6 +428,11 @@ CALL (s) {
   MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_from, valid_from)
   WHERE f.slot = s.slot AND f.recorded_from >= $after[0] AND f.recorded_from <= $known_at AND f.recorded_to > $known_at
     AND f.valid_from < $until AND f.valid_to > $since AND (f.certain OR NOT $certain)
+    AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+      MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+      WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+        AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+        AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
     AND (0 + f.recorded_from > $after[0] OR (f.recorded_from = $after[0]
       AND (f.ordinal > $after[1] OR (f.ordinal = $after[1] AND f.valid_from > $after[2]))))
   RETURN f ORDER BY f.slot, f.recorded_from, f.ordinal, f.valid_from LIMIT $limit
@@ -379,7 +445,7 @@ CALL (f) {
 }
 RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: holders
 // Versions with a value that meet [since, until), as visible at known_at.
@@ -387,6 +453,11 @@ MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from >= $after[0] AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
+  AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+    MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+    WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+      AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+      AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
   AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
     AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
 WITH f ORDER BY f.held, f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
@@ -398,13 +469,18 @@ CALL (f) {
 }
 RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: holders_backwards
 MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from <= $after[0] AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
+  AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+    MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+    WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+      AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+      AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
   AND (0 + f.valid_from < $after[0] OR (f.valid_from = $after[0]
     AND (f.recorded_from < $after[1] OR (f.recorded_from = $after[1] AND f.ordinal < $after[2]))))
 WITH f ORDER BY f.held DESC, f.valid_from DESC, f.recorded_from DESC, f.ordinal DESC LIMIT $limit
@@ -416,13 +492,18 @@ CALL (f) {
 }
 RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: holders_by_recorded
 MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
 WHERE f.held = $held AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
+  AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+    MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+    WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+      AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+      AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
   AND (0 + f.recorded_from > $after[0] OR (f.recorded_from = $after[0]
     AND (f.ordinal > $after[1] OR (f.ordinal = $after[1] AND f.valid_from > $after[2]))))
 WITH f ORDER BY f.recorded_from, f.ordinal, f.valid_from LIMIT $limit
@@ -434,7 +515,7 @@ CALL (f) {
 }
 RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: of_predicate_now
 MATCH (s:Slot) USING INDEX SEEK s:Slot(scope, predicate, subject_position)
@@ -450,6 +531,11 @@ WITH s, coalesce(low, -4611686018427387904) AS low
 MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, recorded_to, valid_from)
 WHERE f.slot = s.slot AND f.recorded_to = 4611686018427387904 AND f.valid_from >= low AND f.valid_from <= $valid_at
   AND f.valid_to > $valid_at AND (f.certain OR NOT $certain)
+  AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+    MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+    WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+      AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+      AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
   AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
     AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
 WITH s, f ORDER BY f.valid_from, f.recorded_from, f.ordinal LIMIT $limit
@@ -460,7 +546,7 @@ CALL (f) {
 }
 WITH collect([f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]) AS rows
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]) AS rows
 OPTIONAL MATCH (c:Clock {tenant: $tenant})
 RETURN rows, c.recorded_at
 
@@ -471,6 +557,11 @@ CALL (s) {
   MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, valid_from, recorded_from)
   WHERE f.slot = s.slot AND f.valid_from >= $after[0] AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
+    AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+      MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+      WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+        AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+        AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
     AND (0 + f.valid_from > $after[0] OR (f.valid_from = $after[0]
       AND (f.recorded_from > $after[1] OR (f.recorded_from = $after[1] AND f.ordinal > $after[2]))))
   RETURN f
@@ -483,7 +574,7 @@ CALL (f) {
 }
 RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: audit
 // Rectangles whose valid time meets [valid_since, valid_until) and of which a recorded bound lies in [since, until);
@@ -510,7 +601,19 @@ CALL (f) {
 }
 RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said]
+  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
+
+// name: served
+// Over which recorded times the claims of versions show in them, and when each expires; of one that may not, nothing.
+UNWIND $places AS place
+MATCH ()-[f:FACT]->() WHERE f.place = place AND f.scope = $scope AND f.may_expire_at IS NOT NULL
+CALL (f) {
+  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+  WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+    AND x.recorded_from <= $known_at
+  RETURN collect([x.recorded_from, x.recorded_to, coalesce(c.expires_at, 4611686018427387904)]) AS shown
+}
+RETURN place, shown
 
 // name: evidence
 MATCH ()-[f:FACT]->() WHERE f.place = $place AND f.scope = $scope
@@ -524,7 +627,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 
@@ -545,7 +648,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 
@@ -555,7 +658,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 
@@ -566,7 +669,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 ORDER BY c.position, c.ordinal
@@ -578,7 +681,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 ORDER BY c.position, c.ordinal
@@ -595,7 +698,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 
@@ -603,6 +706,22 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
 MATCH (c:Claim) USING INDEX SEEK c:Claim(held_in, position)
 WHERE c.held_in = $scope AND c.position <= $position AND c.folded_position > $position AND c.ended_position > $position
 RETURN c.held_state, c.held_by, count(c)
+
+// name: overdue
+// Whoever ends a claim under the lock looks at it again, so that it does no harm if a commit got in between.
+MATCH (c:Claim) USING INDEX SEEK c:Claim(due_in, expires_at)
+WHERE c.due_in = $scope AND c.expires_at <= $now AND c.position <= $position AND c.folded_position <= $position
+  AND (0 + c.expires_at > $after[0] OR (c.expires_at = $after[0]
+    AND (c.position > $after[1] OR (c.position = $after[1] AND c.ordinal > $after[2]))))
+WITH c ORDER BY c.due_in, c.expires_at, c.position, c.ordinal LIMIT $limit
+RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
+  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
+  c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
+  c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
+  [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
+    t.successor_position, t.successor_ordinal]]
+ORDER BY c.expires_at, c.position, c.ordinal
 
 // name: slot
 UNWIND $slots AS slot
@@ -808,7 +927,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 ORDER BY c.position, c.ordinal
@@ -820,7 +939,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 ORDER BY c.position, c.ordinal
@@ -914,13 +1033,13 @@ SET k.ledger = $ledger, k.position = $position, k.recorded_at = $recorded_at, k.
   k.erasures = $erasures, k.schema_version = $schema_version, k.previous_position = $previous_position,
   k.previous_recorded_at = $previous_recorded_at, k.previous_digest = $previous_digest,
   k.previous_erasures = $previous_erasures, k.previous_schema_version = $previous_schema_version,
-  k.written_at = timestamp()
+  k.written_at = timestamp(), k.expires = coalesce(k.expires, false) OR $expires
 MERGE (g:Agent {tenant: $tenant, agent: $principal})
 MERGE (a:Activity {tenant: $tenant, position: $position})
 ON CREATE SET a.recorded_at = $recorded_at, a.kind = $kind, a.principal = $principal, a.restated = $restated,
   a.previous = $previous, a.digest = $digest
 MERGE (a)-[:WAS_ASSOCIATED_WITH]->(g)
-WITH a
+WITH a, k.expires AS expires
 CALL () {
   UNWIND $parts[0] AS p
   MERGE (s:Scope {scope: p[0]})
@@ -963,7 +1082,8 @@ CALL (a) {
     end_kind: p[24], end_lo: p[25], end_hi: p[26], stated_from: p[27], stated_to: p[28], zone: p[29],
     semantics: p[30], observed_stated: p[31], source: p[32], episode: p[33], root: p[34], confidence: p[35],
     schema_version: p[36], principal: p[37], recorded_at: p[38], ended_position: p[39],
-    trust: p[40], echo: p[41], folded_position: p[42], held_in: p[43], held_state: p[44], held_by: p[45]})
+    trust: p[40], echo: p[41], folded_position: p[42], held_in: p[43], held_state: p[44], held_by: p[45],
+    expires_at: p[46], expiring: p[47], due_in: p[48]})
   RETURN count(c) AS claims
 }
 CALL () {
@@ -986,7 +1106,8 @@ CALL (a) {
     tenant: $tenant, claim_position: p[1], claim_ordinal: p[2], position: p[3], recorded_at: p[4], state: p[5],
     rule: p[6], reason: p[7], actor: p[8], decided_on: p[9], successor_position: p[10], successor_ordinal: p[11]
   })-[:CHANGED]->(c)
-  SET c.folded_position = coalesce(p[12], c.folded_position), c.ended_position = coalesce(p[13], c.ended_position)
+  SET c.folded_position = coalesce(p[12], c.folded_position), c.ended_position = coalesce(p[13], c.ended_position),
+    c.due_in = CASE WHEN p[14] THEN null ELSE c.due_in END
   RETURN count(t) AS transitions
 }
 CALL () {
@@ -1044,7 +1165,20 @@ CALL () {
   RETURN count(u) AS support
 }
 RETURN scopes, entities, ends, episodes, slots, claims, payloads,
-  cited, transitions, closed, hidden, facts, literals, shown, support
+  cited, transitions, closed, hidden, facts, literals, shown, support, expires
+
+// name: may_expire
+// Where a claim that expires is folded, what is believed of its value may expire.
+UNWIND $said AS said
+CALL (said) {
+  MATCH (c:Claim) WHERE c.expiring = said
+  RETURN min(c.expires_at) AS may_expire_at
+}
+WITH said, may_expire_at WHERE may_expire_at IS NOT NULL
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(said, recorded_to, valid_from)
+WHERE f.said = said AND f.recorded_to = 4611686018427387904 AND f.valid_from >= -4611686018427387904
+SET f.may_expire_at = may_expire_at
+RETURN count(f)
 
 // name: put_successor
 UNWIND $rows AS p
@@ -1065,6 +1199,7 @@ MERGE (a:Answer {key: $row.key}) SET a = $row
 // name: forget_answers
 MATCH (a:Answer) WHERE a.tenant = $tenant AND a.until < $before
 DELETE a
+RETURN count(a)
 
 // name: committed
 MATCH (a:Activity {tenant: $tenant, position: $position}) RETURN a.digest
@@ -1087,7 +1222,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   c.namespace, c.purpose
 ORDER BY c.tenant, c.position, c.ordinal
 

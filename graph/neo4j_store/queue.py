@@ -73,6 +73,16 @@ class Neo4jQueue:
         asked = {"scope": keys.scope_key(scope), "state": state.value, "after": _after(after), "limit": limit}
         return [decoding.operation(row) for row in self._run("operations", asked)]
 
+    def forget_receipts(self, before: Instant, *, limit: int) -> int:
+        old: dict[Tenant, list[str]] = {}
+        for tenant, place in self._run("old_receipts", {"before": before, "limit": limit}):
+            old.setdefault(tenant, []).append(place)
+        dropped = 0
+        for tenant, places in old.items():
+            with self._changing(tenant) as run:
+                dropped += run("forget_receipts", {"places": places, "before": before})[0][0]
+        return dropped
+
     def unread(self, tenant: Tenant, *, limit: int, after: OperationId | None) -> list[OperationId]:
         asked = {"tenant": tenant, "after": _after(after), "limit": limit}
         with self._changing(tenant) as run:  # under the lock: one that changes its state could be passed over

@@ -83,6 +83,7 @@ class Neo4jReader(FactReads, ForgettingReads, EpisodeReads):
             "scope": self._scope_key,
             "valid_at": as_of.valid_at,
             "known_at": known_at,
+            "served_at": self._serving.judged_at(as_of.known_at),
             "after": list(after),
             "limit": _BATCH,
         }

@@ -5,7 +5,7 @@ from typing import Final
 from graph import decoding
 from graph.neo4j_store import keys
 from ontology.claims import ENDED, Claim, Entity, Episode, Lifecycle, Transition
-from ontology.episodes import Quote, Verbatim
+from ontology.episodes import Quote, Verbatim, WordsGone, has_words
 from ontology.errors import Fault
 from ontology.events import Event, Payload, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support
@@ -37,7 +37,7 @@ class Rows:
     def episode(self, episode: Episode, position: int) -> Row:
         return [self._tenant, episode.id, episode.source, episode.root, episode.observed_at, position]
 
-    def kept(self, verbatim: Verbatim) -> Row:
+    def kept(self, verbatim: Verbatim | WordsGone) -> Row:
         kept = verbatim.kept
         scope = kept.scope
         if scope.tenant != self._tenant:
@@ -45,6 +45,7 @@ class Rows:
         return [
             self.place(kept.episode, EPISODE), scope.tenant, scope.namespace, scope.purpose, keys.scope_key(scope),
             keys.content_key(scope, kept.content), kept.content, *self._located(kept.episode, EPISODE),
+            scope.tenant if has_words(verbatim) else None,
         ]  # fmt: skip
 
     def slot(self, head: SlotHead, position: int) -> Row:
@@ -65,10 +66,13 @@ class Rows:
         if held is not None:
             waiting = [OPEN_END, scope[-1], held.state.value, held.rule]
         voice = cited = None
+        expiring: Row = [None, None, None]
         if entry.value is not None and entry.asserts:
             said = keys.said_key(slot, entry.value)
             voice = keys.voice_key(said, claim.root)
             cited = None if claim.episode is None else keys.cited_key(said, claim.episode)
+            if claim.expires_at < OPEN_END:
+                expiring = [claim.expires_at, said, scope[-1]]
         return [
             keys.place_key(self._tenant, (entry.position, entry.ordinal)), *scope, slot, voice, cited,
             entry.position, entry.ordinal, entry.observed_at, entry.asserts, entry.functional, *subject,
@@ -79,14 +83,15 @@ class Rows:
             None if stated.semantics is None else stated.semantics.value,
             claim.observed_stated, claim.source, claim.episode, claim.root, float(claim.confidence),
             claim.schema_version, claim.principal, claim.recorded_at, OPEN_END, int(claim.trust), claim.echo,
-            *waiting,
+            *waiting, *expiring,
         ]  # fmt: skip
 
     def quote(self, quote: Quote) -> Row:
         return [self.place(quote.claim, CLAIM), quote.turn, quote.start, quote.end, quote.text]
 
     def transition(self, of: Transition) -> Row:
-        """With the position from which its claim is folded, and that from which it is not, where they change."""
+        """With the position from which its claim is folded, that from which it is not, where they change, and whether
+        it need not expire any more."""
         successor: tuple[int | None, int | None] = (None, None)
         if of.successor is not None:
             successor = self._located(of.successor, CLAIM)
@@ -94,6 +99,7 @@ class Rows:
             self.place(of.claim, CLAIM), *self._located(of.claim, CLAIM), of.position, of.recorded_at, of.state.value,
             of.rule, of.reason, of.actor, of.decided_on, *successor,
             of.position if of.state is Lifecycle.ACCEPTED else None, of.position if of.state in ENDED else None,
+            of.state in ENDED or of.state is Lifecycle.EXPIRED,
         ]  # fmt: skip
 
     def version(self, version: FactVersion) -> Row:

@@ -34,9 +34,8 @@ RETURN count(s)
 // name: put_session
 MERGE (s:Session {key: $key})
 ON CREATE SET s.tenant = $tenant, s.namespace = $namespace, s.purpose = $purpose, s.scope = $scope,
-  s.session = $session, s.principal = $principal, s.source = $source, s.me = $me, s.me_is_key = $me_is_key,
-  s.zone = $zone, s.opened_at = $opened_at
-SET s.stage = $stage, s.changed_at = $changed_at, s.notes = $notes, s.operations = $operations
+  s.session = $session, s.principal = $principal, s.zone = $zone, s.opened_at = $opened_at
+SET s.source = $source, s.me = $me, s.me_is_key = $me_is_key, s.stage = $stage, s.changed_at = $changed_at, s.notes = $notes, s.operations = $operations
 RETURN count(s)
 
 // name: notes
@@ -74,6 +73,19 @@ RETURN DISTINCT n.session
 // name: erase_notes
 MATCH (n:Note) USING INDEX SEEK n:Note(tenant, operation)
 WHERE n.tenant = $tenant AND n.operation = $operation
+DETACH DELETE n
+
+// name: sessions_of_namespace
+MATCH (s:Session) USING INDEX SEEK s:Session(tenant, namespace, purpose)
+WHERE s.tenant = $tenant AND s.namespace = $namespace AND s.purpose >= $purpose
+  AND (s.purpose > $purpose OR s.session > $after)
+RETURN s.tenant, s.namespace, s.purpose, s.session, s.principal, s.source, s.me, s.me_is_key, s.zone, s.stage,
+  s.opened_at, s.changed_at, s.notes, s.operations
+ORDER BY s.purpose, s.session LIMIT $limit
+
+// name: erase_some_notes
+UNWIND $keys AS key
+MATCH (n:Note {key: key})
 DETACH DELETE n
 
 // name: settle_session

@@ -1,6 +1,7 @@
 """Sessions and their notes in Neo4j: nodes apart from memory, read as they are committed, not as of a head."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from graph.neo4j_store import keys
 from graph.neo4j_store.snapshot import Run
@@ -9,6 +10,8 @@ from ontology.ids import OperationId, SessionId
 from ontology.instants import Instant
 from ontology.scope import Scope, Tenant
 from ontology.sessions import Note, Session, Stage
+
+ALL: Final = 2**31
 
 
 class Neo4jSessions:
@@ -79,6 +82,23 @@ class Neo4jSessionTransaction:
 
     def has_notes(self, id: SessionId) -> bool:
         return bool(self._run("has_notes", {"key": keys.session_key(self._scope, id)})[0][0])
+
+    def sessions_of_namespace(self, *, limit: int, after: Session | None) -> list[Session]:
+        purpose, id = ("", "") if after is None else (after.scope.purpose, after.id)
+        asked: dict[str, object] = {
+            "tenant": self._scope.tenant, "namespace": self._scope.namespace, "purpose": purpose, "after": id,
+            "limit": limit,
+        }  # fmt: skip
+        return [session_of(row) for row in self._run("sessions_of_namespace", asked)]
+
+    def all_notes(self, id: SessionId) -> list[Note]:
+        asked = {"key": keys.session_key(self._scope, id), "after": 0, "limit": ALL}
+        return [note_of(row) for row in self._run("notes", asked)]
+
+    def erase_some_notes(self, id: SessionId, numbers: Sequence[int], now: Instant) -> None:
+        key = keys.session_key(self._scope, id)
+        self._run("erase_some_notes", {"keys": [keys.note_key(key, number) for number in numbers]})
+        self._run("settle_session", {"key": key, "now": now})
 
 
 def let_go(run: Run, tenant: Tenant, operation: OperationId, now: Instant) -> None:

@@ -12,6 +12,7 @@ from graph import decoding
 from graph.neo4j_store import keys
 from graph.neo4j_store.codec import Row
 from graph.ports import Head
+from graph.serving import Serving
 from ontology.facts import Slot
 from ontology.ids import EntityId, Ledger
 from ontology.instants import OPEN_START, Instant
@@ -57,7 +58,7 @@ def readable(row: Row, acknowledged: Head) -> Head:
 class Snapshot:
     """One scope as of a head."""
 
-    __slots__ = ("_head", "_ledger", "_run", "_scope", "_scope_key")
+    __slots__ = ("_head", "_ledger", "_run", "_scope", "_scope_key", "_serving")
 
     def __init__(self, run: Run, scope: Scope, head: Head) -> None:
         self._run = run
@@ -65,6 +66,10 @@ class Snapshot:
         self._scope_key = keys.scope_key(scope)
         self._head = head
         self._ledger: Ledger = head.ledger or Ledger("")
+        self._serving = Serving()
+
+    def serve(self, known_at: Instant, until: Instant) -> None:
+        self._serving = Serving(known_at, until)
 
     @property
     def scope(self) -> Scope:

@@ -138,6 +138,11 @@ class Neo4jTransaction(Neo4jReader, Neo4jForgettingTransaction, Neo4jAccessTrans
             taken.add(lane)
         self._run("enqueue", {"rows": rows})
 
+    def words_recorded(self, before: Instant, *, limit: int, after: tuple[int, int]) -> list[EpisodeId]:
+        rows = self._run("words_recorded", {"tenant": self._scope.tenant, "limit": limit, "after": list(after)})
+        old = (row for row in rows if row[2] < before)  # recorded times grow with positions
+        return [episode_id(Place(self._ledger, row[0], row[1])) for row in old]
+
     def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
         if subject is None:
             found = self._run("payloads_of_nobody", {"tenant": self._scope.tenant})
@@ -163,8 +168,8 @@ class Neo4jTransaction(Neo4jReader, Neo4jForgettingTransaction, Neo4jAccessTrans
         }
         self._run("put_answer", {"row": row})
 
-    def forget_keys(self, before: Instant) -> None:
-        self._run("forget_answers", {"tenant": self._scope.tenant, "before": before})
+    def forget_keys(self, before: Instant) -> int:
+        return int(self._run("forget_answers", {"tenant": self._scope.tenant, "before": before})[0][0])
 
     # ---- what these are made of
 

@@ -4,16 +4,18 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
+from graph.journal_rows import lost_words
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.forgetting import WIPE, Forgetting
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Transition
-from ontology.episodes import Quote, Verbatim
+from ontology.episodes import Quote, Verbatim, WordsGone, has_words
 from ontology.errors import Fault
 from ontology.events import Commit, Erasure, Event, Payload, Restated, Shown, SlotHead
 from ontology.facts import FactVersion, Support
 from ontology.ids import CLAIM, EPISODE
+from ontology.instants import OPEN_END
 from ontology.schema import Schema
 from ontology.schema_document import schema_document
 
@@ -43,6 +45,7 @@ class Applying:
         put("put_kept", self._kept_row, changes.verbatims)
         self._put_slots(changes.position, changes.slots)
         put("put_claim", self._claim_row, changes.claims)
+        put("may_expire", self._expiry_row, [claim for claim in changes.claims if claim.expires_at < OPEN_END])
         put("put_quotes", self._quote_row, changes.quotes)
         self._transit(changes.transitions)
         now, tenant = changes.recorded_at, self._keys.tenant
@@ -127,7 +130,7 @@ class Applying:
             raise Fault(f"the event at {event.position} has payloads that it does not name")
         self._connection.many("put_payload", rows)
 
-    def _restate(self, restated: Iterable[Restated]) -> None:
+    def _restate(self, restated: Sequence[Restated]) -> None:
         rows: list[Row] = []
         of_nobody: list[Row] = []
         for each in restated:
@@ -139,6 +142,8 @@ class Applying:
                 rows.append((self._keys.tenant, each.position, *self._keys.owner(payload.subject), *left))
         self._change("restate_payload", rows)
         self._change("restate_nobody", of_nobody)
+        episodes = {each.payload.subject or "" for each in restated if lost_words(each)}
+        self._change("destroy_words", [(self._keys.tenant, *self._keys.located(id, EPISODE)) for id in episodes])
 
     # ---- rows
 
@@ -149,10 +154,10 @@ class Applying:
         source, root = self._keys.name(episode.source), self._keys.name(episode.root)
         return (self._keys.tenant, episode.id, source, root, episode.observed_at)
 
-    def _kept_row(self, verbatim: Verbatim) -> Row:
+    def _kept_row(self, verbatim: Verbatim | WordsGone) -> Row:
         kept = verbatim.kept
         place = self._keys.located(kept.episode, EPISODE)
-        return (self._keys.tenant, *place, self._keys.scope(kept.scope), kept.content)
+        return (self._keys.tenant, *place, self._keys.scope(kept.scope), kept.content, not has_words(verbatim))
 
     def _claim_row(self, claim: Claim) -> Row:
         entry, value, stated = claim.entry, claim.value, claim.stated
@@ -164,8 +169,11 @@ class Applying:
             stated.valid_from, stated.valid_to, stated.zone, stated.semantics, claim.observed_stated,
             self._keys.name(claim.source), self._keys.episode(claim.episode), self._keys.name(claim.root),
             claim.confidence, claim.schema_version, self._keys.name(claim.principal), claim.recorded_at,
-            claim.trust, claim.echo,
+            claim.trust, claim.echo, claim.expires_at,
         )  # fmt: skip
+
+    def _expiry_row(self, claim: Claim) -> Row:
+        return (self._keys.slot(claim.slot), claim.entry.value, claim.expires_at)
 
     def _quote_row(self, quote: Quote) -> Row:
         place = self._keys.located(quote.claim, CLAIM)

@@ -66,6 +66,10 @@ class ClaimReads(Snapshot):
         rows = self._connection.all("held_counts", (self._scope_pk,))
         return {(Lifecycle(state), rule): count for state, rule, count in rows}
 
+    def overdue(self, now: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
+        parameters = (self._tenant_pk, self._scope_pk, now, *(after or BEFORE_ALL), limit)
+        return self._tell(self._connection.all("overdue", parameters))
+
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
         rows = ((slot, self._slot_row(slot)) for slot in slots)
         return {slot: decoding.slot_head(slot, row[5:13]) for slot, row in rows if row is not None}

@@ -16,8 +16,18 @@ WHERE k.tenant_pk = ?1 AND k.position = ?2 AND k.ordinal = ?3 AND k.scope_pk = ?
 -- name: recorded_as
 SELECT position, ordinal FROM kept WHERE scope_pk = ?1 AND content = ?2
 
+-- name: words_recorded
+-- With the recorded time of each, which grows with the position: whoever asks stops where they are too new.
+SELECT k.position, k.ordinal, e.recorded_at
+FROM kept k INDEXED BY kept_words JOIN events e ON e.tenant_pk = k.tenant_pk AND e.position = k.position
+WHERE k.tenant_pk = ?1 AND k.destroyed = 0 AND (k.position, k.ordinal) > (?2, ?3)
+ORDER BY k.position, k.ordinal LIMIT ?4
+
 -- name: put_kept
-INSERT INTO kept (tenant_pk, position, ordinal, scope_pk, content) VALUES (?1, ?2, ?3, ?4, ?5)
+INSERT INTO kept (tenant_pk, position, ordinal, scope_pk, content, destroyed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+
+-- name: destroy_words
+UPDATE kept SET destroyed = 1 WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 
 -- name: ledger_kept
 SELECT k.position, k.ordinal, k.content, o.namespace, o.purpose
@@ -117,6 +127,11 @@ SELECT t.tenant, t.ledger, o.namespace, o.purpose, q.position, q.ordinal, q.prin
 FROM tenants t JOIN scopes o ON o.tenant_pk = t.pk AND o.namespace = ?2 AND o.purpose = ?3
 JOIN operations q INDEXED BY operations_by_state ON q.scope_pk = o.pk AND q.state = ?4
 WHERE t.tenant = ?1 AND (q.position, q.ordinal) > (?5, ?6) ORDER BY q.position, q.ordinal LIMIT ?7
+
+-- name: forget_receipts
+UPDATE operations SET receipts = NULL WHERE pk IN (
+  SELECT pk FROM operations INDEXED BY operations_receipts
+  WHERE state = 'done' AND receipts IS NOT NULL AND changed_at < ?1 ORDER BY changed_at, pk LIMIT ?2)
 
 -- name: unread
 SELECT t.ledger, q.position, q.ordinal

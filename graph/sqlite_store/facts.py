@@ -7,10 +7,11 @@ from typing import Final
 from graph import decoding
 from graph.periods import valid_order
 from graph.ports import PAIRS_MAX, Order, OrderKey, Page
+from graph.serving import stretches
 from graph.sqlite_store.connection import Row
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT, Snapshot
 from ontology.errors import Fault, Incorrect, NotFound, shown
-from ontology.facts import AsOf, Fact, edges
+from ontology.facts import AsOf, Fact, FactVersion, edges
 from ontology.ids import FACT, EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
@@ -47,7 +48,10 @@ class FactReads(Snapshot):
     def of_predicate(self, predicate: str, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
         query = "of_predicate_now" if self._is_now(as_of.known_at) else "of_predicate_as_of"
         after = page.begins_after(Order.VALID)
-        parameters = (self._scope_pk, as_of.known_at, as_of.valid_at, predicate, certain, *after, page.limit)
+        parameters = (
+            self._scope_pk, as_of.known_at, as_of.valid_at, predicate, certain, *after, page.limit,
+            self._judged(as_of.known_at),
+        )  # fmt: skip
         return self._read(self._connection.all(query, parameters))
 
     def holders(self, value: ValueKey, predicate: str | None, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
@@ -76,6 +80,7 @@ class FactReads(Snapshot):
         after = page.begins_after(order)
         parameters = (
             self._scope_pk, known_at, within.start, within.end, value, certain, *after, page.limit, low, high,
+            self._judged(known_at),
         )  # fmt: skip
         return self._read(self._connection.all(_HOLDERS[order], parameters))
 
@@ -107,20 +112,34 @@ class FactReads(Snapshot):
             raise NotFound(f"no fact {shown(id)} here")
         return self._fact(row[0], row[2] - 1)
 
+    def served(self, versions: Sequence[FactVersion]) -> dict[FactId, list[Interval]]:
+        found = {}
+        for version in versions:
+            place = (self._tenant_pk, version.position, version.ordinal, self._scope_pk)
+            if rows := self._connection.all("served", place):
+                found[version.id] = stretches(version, rows)
+        return found
+
     # ---- what these are made of
+
+    def _judged(self, known_at: Instant) -> Instant:
+        return self._serving.judged_at(known_at)
 
     def _state_of(self, pair: tuple[EntityId, str | None], as_of: AsOf, certain: bool, page: Page) -> list[Fact]:
         about = self._about(*pair)
         if about is None:
             return []
-        now = self._is_now(as_of.known_at)
+        now, judged = self._is_now(as_of.known_at), self._judged(as_of.known_at)
         if now:
-            rows = self._connection.all("state_now", (*about, as_of.valid_at, certain, as_of.known_at, page.limit + 1))
+            rows = self._connection.all(
+                "state_now", (*about, as_of.valid_at, certain, as_of.known_at, page.limit + 1, judged)
+            )
         else:
             rows = self._connection.all("state_as_of", (*about, as_of.valid_at, as_of.known_at))
         whole = now or all(row[0] is not None and row[8] > as_of.valid_at for row in rows)
         if whole and len(rows) <= page.limit and page.after is None:
-            return sorted((self._decoded(row, as_of.known_at) for row in rows), key=_valid_order)
+            facts = (self._decoded(row, as_of.known_at) for row in rows)
+            return sorted((fact for fact in facts if fact.expires_at > judged), key=_valid_order)
         slots = self._slots_now(about) if now else _bounds(rows, as_of.valid_at)
         instant = Interval(as_of.valid_at, Instant(as_of.valid_at + 1))
         return self._history(slots, as_of.known_at, instant, certain, Order.VALID, page)
@@ -133,9 +152,10 @@ class FactReads(Snapshot):
         self, slots: Iterable[Row], known_at: Instant, within: Interval, certain: bool, order: Order, page: Page
     ) -> list[Fact]:
         query = _HISTORY[order][not self._is_now(known_at)]
+        asked, judged = (known_at, within.start, within.end), self._judged(known_at)
         after = page.begins_after(order)
         rows = [
-            self._connection.all(query, (slot, known_at, within.start, within.end, bound, certain, *after, page.limit))
+            self._connection.all(query, (slot, *asked, bound, certain, *after, page.limit, judged))
             for slot, bound in slots
         ]
         return self._read(_merged(rows, order, page.limit))
@@ -155,14 +175,17 @@ class FactReads(Snapshot):
         slot = decoding.slot(self._ledger, self._scope, row[12:16])
         version = decoding.version(self._ledger, slot, row[:11])
         support = decoding.support(slot, version.value_key, row[17:21], version.recorded_from)
-        if row[16]:
-            return decoding.plain_fact(version, support)
         at = min(known_at, version.recorded_to - 1)
         parameters = (self._tenant_pk, row[11], version.value_key, version.valid_from, at, version.valid_to)
+        expires_at = OPEN_END
+        if row[21] < OPEN_END:
+            expires_at = self._connection.all("expiry_of", parameters)[0][0]
+        if row[16]:
+            return decoding.plain_fact(version, support, expires_at)
         found = self._connection.all("edges_of", parameters)
         first, last = ([decoding.entry(each[1:]) for each in found if each[0] == side] for side in (0, 1))
         start, end = edges(version, first, last)
-        return Fact(version=version, start=start, end=end, support=support)
+        return Fact(version=version, start=start, end=end, support=support, expires_at=expires_at)
 
 
 def _bounds(rows: Iterable[Row], valid_at: Instant) -> list[Row]:

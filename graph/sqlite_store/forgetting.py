@@ -1,6 +1,7 @@
 """What a snapshot knows of what was forgotten, and how forgetting is written."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 
 import orjson
 
@@ -9,17 +10,25 @@ from graph.forgetting import KeptAnswer
 from graph.sqlite_store.claims import ClaimReads
 from graph.sqlite_store.connection import Connection
 from graph.sqlite_store.keys import Keys
+from graph.sqlite_store.sessions import let_go
 from graph.tombstones import tombstone_row
 from ontology.claims import Source, Told
 from ontology.episodes import Kept, RecordedEpisode
 from ontology.events import Destroyed, Removal
 from ontology.ids import CLAIM, EPISODE, FACT, EpisodeId, Owner, is_recorded, kind_of, locate
 from ontology.instants import Instant
+from ontology.operations import operation_of
 from ontology.tombstones import Lift, Mark, Tombstone
 from ontology.values import ValueKey
 
 WIPE = ("erase_transitions", "erase_quotes", "erase_claims", "erase_versions", "erase_extents", "erase_support")
 """What goes with a slot, in order."""
+
+
+def blanked(principal: str, key: str) -> str:
+    """What stands for an idempotency key whose answer was forgotten."""
+    framed = f"{principal}\x1f{key}".encode("utf-8", "surrogatepass")
+    return f"\x1f{blake2b(framed, digest_size=16).hexdigest()}"
 
 
 class ForgettingReads(ClaimReads):
@@ -70,11 +79,11 @@ class SqliteForgettingTransaction(ForgettingReads):
         return self._tell(self._connection.all("all_of_entity", (value, self._scope_pk)))
 
     def kept_answers(self) -> Iterator[KeptAnswer]:
-        for pk, receipt in self._connection.each("kept_answers", (self._scope.tenant,)):
-            yield KeptAnswer(handle=pk, receipt=receipt)
+        for pk, receipt, principal, key in self._connection.each("kept_answers", (self._scope.tenant,)):
+            yield KeptAnswer(handle=(pk, blanked(principal, key)), receipt=receipt)
 
     def blank_answers(self, handles: Sequence[object]) -> None:
-        self._connection.many("blank_answer", [(handle,) for handle in handles])
+        self._connection.many("blank_answer", [handle for handle in handles if isinstance(handle, tuple)])
 
     def end_reading(self, episodes: Sequence[EpisodeId], reason: str, now: Instant) -> None:
         for id in episodes:
@@ -84,6 +93,7 @@ class SqliteForgettingTransaction(ForgettingReads):
                 self._connection.many("end_reading", [(*key, reason, now)])
                 self._connection.many("next_of_lane", [key])
                 self._connection.many("leave_lane", [(*key, f"episode|{id}")])
+                let_go(self._connection, self._scope.tenant, operation_of(id), now)
 
 
 class Forgetting:

@@ -3,6 +3,7 @@
 -- 4611686018427387904 (2^62) is the open end of valid and of recorded time. Where a predicate or a value may be
 -- any, the caller gives the whole range: texts lie between '' and x'' (a blob comes after every text).
 -- Lists of facts are found as (valid_from, recorded_from, ordinal, version, known_at), then `fact` reads each row.
+-- What has expired is not served: only in a version that may have expired are its claims looked at.
 
 -- name: head
 SELECT t.pk, s.pk, t.ledger, t.position, t.recorded_at, t.digest, t.erasures, t.schema_version
@@ -39,12 +40,22 @@ ORDER BY position, ordinal LIMIT ?5
 SELECT 1 FROM versions v INDEXED BY versions_by_value
 WHERE v.scope_pk = ?1 AND v.value_key = ?2
   AND v.valid_from <= ?3 AND v.valid_to > ?3 AND v.recorded_from <= ?4 AND v.recorded_to > ?4
+  AND (v.may_expire_at > ?5 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?4 AND x.recorded_to > ?4 AND y.expires_at > ?5))
 LIMIT 1
 
 -- name: is_held
 SELECT 1 FROM slots s JOIN versions v INDEXED BY versions_by_valid ON v.slot_pk = s.pk
 WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate = ?4 AND v.value_key = ?5
   AND v.valid_from <= ?6 AND v.valid_to > ?6 AND v.recorded_from <= ?7 AND v.recorded_to > ?7
+  AND (v.may_expire_at > ?8 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?7 AND x.recorded_to > ?7 AND y.expires_at > ?8))
 LIMIT 1
 
 -- name: subjects_holding
@@ -55,6 +66,11 @@ JOIN entities e ON e.tenant_pk = ?1 AND e.position = s.subject_position AND e.or
 WHERE v.scope_pk = ?2 AND v.value_key = ?3 AND s.predicate IN (?4, ?5)
   AND v.valid_from <= ?6 AND v.valid_to > ?6 AND v.recorded_from <= ?7 AND v.recorded_to > ?7
   AND (s.subject_position, s.subject_ordinal) > (?8, ?9)
+  AND (v.may_expire_at > ?11 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?7 AND x.recorded_to > ?7 AND y.expires_at > ?11))
 GROUP BY e.position, e.ordinal ORDER BY e.position, e.ordinal LIMIT ?10
 
 -- name: state_now
@@ -63,7 +79,7 @@ GROUP BY e.position, e.ordinal ORDER BY e.position, e.ordinal LIMIT ?10
 SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
   v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
   s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain,
-  u.recorded_from, u.sources, u.occurrences, u.doubt
+  u.recorded_from, u.sources, u.occurrences, u.doubt, v.may_expire_at
 FROM slots s
 JOIN versions v INDEXED BY versions_current ON v.slot_pk = s.pk AND v.recorded_to = 4611686018427387904
   AND v.valid_from <= ?6 AND v.valid_to > ?6 AND v.certain >= ?7
@@ -72,6 +88,11 @@ JOIN versions v INDEXED BY versions_current ON v.slot_pk = s.pk AND v.recorded_t
      FROM versions c INDEXED BY versions_current
      WHERE c.slot_pk = s.pk AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?6 AND c.certain = 1
      ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
+  AND (v.may_expire_at > ?10 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?8 AND x.recorded_to > ?8 AND y.expires_at > ?10))
 LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
   AND u.recorded_from = (SELECT max(n.recorded_from) FROM support n
     WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= ?8)
@@ -85,7 +106,7 @@ LIMIT ?9
 SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
   v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
   s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain,
-  u.recorded_from, u.sources, u.occurrences, u.doubt, s.functional
+  u.recorded_from, u.sources, u.occurrences, u.doubt, v.may_expire_at, s.functional
 FROM slots s
 LEFT JOIN versions v ON v.pk = CASE s.functional WHEN 1 THEN coalesce(
   (SELECT near.pk FROM (
@@ -115,7 +136,7 @@ WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND
 SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
   v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
   s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain,
-  u.recorded_from, u.sources, u.occurrences, u.doubt
+  u.recorded_from, u.sources, u.occurrences, u.doubt, v.may_expire_at
 FROM versions v
 JOIN slots s ON s.pk = v.slot_pk
 LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
@@ -145,6 +166,14 @@ WHERE e.slot_pk = ?2 AND e.value_key = ?3 AND e.valid_from >= ?4 AND e.valid_fro
   AND e.recorded_from <= ?5 AND e.recorded_to > ?5
 GROUP BY c.end_kind
 
+-- name: expiry_of
+-- When the last of the claims expires that show in a version [?4, ?6).
+SELECT max(c.expires_at)
+FROM extents e
+JOIN claims c ON c.tenant_pk = ?1 AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
+WHERE e.slot_pk = ?2 AND e.value_key = ?3 AND e.valid_from >= ?4 AND e.valid_from < ?6
+  AND e.recorded_from <= ?5 AND e.recorded_to > ?5
+
 -- name: history_now
 -- Versions of slot ?1 that meet [?3, ?4); ?5 says whether the slot is functional, which bounds what reaches in.
 SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
@@ -156,6 +185,11 @@ WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.valid_to > ?3
      WHERE c.slot_pk = ?1 AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?3 AND c.certain = 1
      ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END)
   AND (+v.valid_from, v.recorded_from, v.ordinal) > (?7, ?8, ?9)
+  AND (v.may_expire_at > ?11 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?2 AND x.recorded_to > ?2 AND y.expires_at > ?11))
 ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?10
 
 -- name: history_now_backwards
@@ -168,6 +202,11 @@ WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.valid_to > ?3
      WHERE c.slot_pk = ?1 AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?3 AND c.certain = 1
      ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
   AND (+v.valid_from, v.recorded_from, v.ordinal) < (?7, ?8, ?9)
+  AND (v.may_expire_at > ?11 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?2 AND x.recorded_to > ?2 AND y.expires_at > ?11))
 ORDER BY v.valid_from DESC, v.recorded_from DESC, v.ordinal DESC LIMIT ?10
 
 -- name: history_as_of
@@ -176,6 +215,11 @@ SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM versions v INDEXED BY versions_by_valid
 WHERE v.slot_pk = ?1 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.valid_from >= max(?5, ?7) AND v.certain >= ?6
   AND (+v.valid_from, v.recorded_from, v.ordinal) > (?7, ?8, ?9)
+  AND (v.may_expire_at > ?11 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?2 AND x.recorded_to > ?2 AND y.expires_at > ?11))
 ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?10
 
 -- name: history_as_of_backwards
@@ -183,6 +227,11 @@ SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM versions v INDEXED BY versions_by_valid
 WHERE v.slot_pk = ?1 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from <= min(?4 - 1, ?7) AND v.valid_from >= ?5 AND v.certain >= ?6
   AND (+v.valid_from, v.recorded_from, v.ordinal) < (?7, ?8, ?9)
+  AND (v.may_expire_at > ?11 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?2 AND x.recorded_to > ?2 AND y.expires_at > ?11))
 ORDER BY v.valid_from DESC, v.recorded_from DESC, v.ordinal DESC LIMIT ?10
 
 -- name: history_by_recorded
@@ -190,6 +239,11 @@ SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM versions v INDEXED BY versions_by_recorded
 WHERE v.slot_pk = ?1 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
   AND (v.recorded_from, v.ordinal, v.valid_from) > (?7, ?8, ?9)
+  AND (v.may_expire_at > ?11 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?2 AND x.recorded_to > ?2 AND y.expires_at > ?11))
 ORDER BY v.recorded_from, v.ordinal, v.valid_from LIMIT ?10
 
 -- name: holders
@@ -198,6 +252,11 @@ SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM versions v INDEXED BY versions_by_value JOIN slots s ON s.pk = v.slot_pk
 WHERE v.scope_pk = ?1 AND v.value_key = ?5 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
   AND s.predicate >= ?11 AND s.predicate <= ?12 AND (v.valid_from, v.recorded_from, v.ordinal) > (?7, ?8, ?9)
+  AND (v.may_expire_at > ?13 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?2 AND x.recorded_to > ?2 AND y.expires_at > ?13))
 ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?10
 
 -- name: holders_backwards
@@ -205,6 +264,11 @@ SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM versions v INDEXED BY versions_by_value JOIN slots s ON s.pk = v.slot_pk
 WHERE v.scope_pk = ?1 AND v.value_key = ?5 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
   AND s.predicate >= ?11 AND s.predicate <= ?12 AND (v.valid_from, v.recorded_from, v.ordinal) < (?7, ?8, ?9)
+  AND (v.may_expire_at > ?13 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?2 AND x.recorded_to > ?2 AND y.expires_at > ?13))
 ORDER BY v.valid_from DESC, v.recorded_from DESC, v.ordinal DESC LIMIT ?10
 
 -- name: holders_by_recorded
@@ -212,6 +276,11 @@ SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM versions v INDEXED BY versions_by_value JOIN slots s ON s.pk = v.slot_pk
 WHERE v.scope_pk = ?1 AND v.value_key = ?5 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.valid_to > ?3 AND v.valid_from < ?4 AND v.certain >= ?6
   AND s.predicate >= ?11 AND s.predicate <= ?12 AND (v.recorded_from, v.ordinal, v.valid_from) > (?7, ?8, ?9)
+  AND (v.may_expire_at > ?13 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?2 AND x.recorded_to > ?2 AND y.expires_at > ?13))
 ORDER BY v.recorded_from, v.ordinal, v.valid_from LIMIT ?10
 
 -- name: of_predicate_now
@@ -224,6 +293,11 @@ JOIN versions v INDEXED BY versions_current ON v.slot_pk = s.pk AND v.recorded_t
      FROM versions c INDEXED BY versions_current
      WHERE c.slot_pk = s.pk AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?3 AND c.certain = 1
      ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
+  AND (v.may_expire_at > ?10 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?2 AND x.recorded_to > ?2 AND y.expires_at > ?10))
 WHERE s.scope_pk = ?1 AND s.predicate = ?4 AND (+v.valid_from, v.recorded_from, v.ordinal) > (?6, ?7, ?8)
 ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?9
 
@@ -232,6 +306,11 @@ SELECT v.valid_from, v.recorded_from, v.ordinal, v.pk, ?2
 FROM slots s INDEXED BY slots_by_predicate
 JOIN versions v INDEXED BY versions_by_valid ON v.slot_pk = s.pk
   AND v.valid_from <= ?3 AND v.valid_to > ?3 AND v.recorded_from <= ?2 AND v.recorded_to > ?2 AND v.certain >= ?5
+  AND (v.may_expire_at > ?10 OR EXISTS (
+    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
+      AND y.ordinal = x.claim_ordinal
+    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
+      AND x.recorded_from <= ?2 AND x.recorded_to > ?2 AND y.expires_at > ?10))
 WHERE s.scope_pk = ?1 AND s.predicate = ?4 AND (+v.valid_from, v.recorded_from, v.ordinal) > (?6, ?7, ?8)
 ORDER BY v.valid_from, v.recorded_from, v.ordinal LIMIT ?9
 
@@ -244,6 +323,17 @@ WHERE v.slot_pk = ?1 AND v.valid_to > ?2 AND v.valid_from < ?3 AND v.recorded_fr
   AND (v.recorded_from >= ?4 OR (v.recorded_to >= ?4 AND v.recorded_to < ?5))
   AND (v.recorded_from, v.ordinal, v.valid_from) > (?6, ?7, ?8)
 ORDER BY v.recorded_from, v.ordinal, v.valid_from LIMIT ?9
+
+-- name: served
+-- Over which recorded times the claims of a version show in it, and when each expires; of one that may not, nothing.
+SELECT e.recorded_from, e.recorded_to, c.expires_at
+FROM versions v
+JOIN extents e ON e.slot_pk = v.slot_pk AND e.value_key = v.value_key
+  AND e.valid_from >= v.valid_from AND e.valid_from < v.valid_to
+JOIN claims c ON c.tenant_pk = v.tenant_pk AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
+WHERE v.tenant_pk = ?1 AND v.position = ?2 AND v.ordinal = ?3 AND v.scope_pk = ?4
+  AND v.may_expire_at < 4611686018427387904
+ORDER BY e.recorded_from
 
 -- name: evidence
 SELECT DISTINCT c.position, c.ordinal
@@ -265,7 +355,7 @@ SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   s.subject_position, s.subject_ordinal, s.predicate, s.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, source.name, p.episode, root.name, c.confidence,
-  c.schema_version, principal.name, c.recorded_at, c.trust, c.echo,
+  c.schema_version, principal.name, c.recorded_at, c.trust, c.echo, c.expires_at,
   (SELECT json_group_array(json_array(t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal)) FROM transitions t WHERE t.claim_pk = c.pk)
 FROM claims c
@@ -305,6 +395,12 @@ ORDER BY c.position, c.ordinal LIMIT ?7
 SELECT c.state, c.held_by, count(*) FROM claims c INDEXED BY claims_held
 WHERE c.held_in = ?1 GROUP BY c.state, c.held_by
 
+-- name: overdue
+SELECT c.position, c.ordinal FROM claims c INDEXED BY claims_overdue JOIN slots s ON s.pk = c.slot_pk
+WHERE c.tenant_pk = ?1 AND s.scope_pk = ?2 AND c.expires_at <= ?3 AND c.expires_at < 4611686018427387904
+  AND c.state = 'accepted' AND c.asserts = 1 AND (c.expires_at, c.position, c.ordinal) > (?4, ?5, ?6)
+ORDER BY c.expires_at, c.position, c.ordinal LIMIT ?7
+
 -- name: slot
 SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,
   s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
@@ -341,7 +437,8 @@ WHERE tenant_pk = ?1 AND position > ?2 ORDER BY position LIMIT ?3
 SELECT subject_position, subject_ordinal, digest, restated, salt, body FROM payloads WHERE event_pk = ?1 ORDER BY place
 
 -- name: answered
-SELECT request, receipt FROM answers WHERE tenant = ?1 AND principal = ?2 AND key = ?3
+-- ?4 is how the key stands where it was blanked.
+SELECT request, receipt FROM answers WHERE tenant = ?1 AND principal = ?2 AND key IN (?3, ?4)
 
 -- name: window_span
 -- From the start of the ?4th current version that begins before ?2 to that of the ?4th that begins after ?3.
@@ -520,8 +617,8 @@ INSERT INTO claims (tenant_pk, position, ordinal, observed_at, asserts, value_ke
   start_kind, start_lo, start_hi, end_kind, end_lo, end_hi,
   slot_pk, value_type, value_text, value_qualifier, stated_from, stated_to, zone, semantics,
   observed_stated, source_pk, episode_pk, root_pk, confidence, schema_version, principal_pk, recorded_at,
-  trust, echo)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  trust, echo, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: put_transition
 INSERT INTO transitions (claim_pk, position, recorded_at, state, rule, reason, actor, decided_on,
@@ -533,13 +630,20 @@ UPDATE claims SET state = ?4, folded = ?5, held_by = ?6,
   held_in = CASE WHEN ?6 IS NULL THEN NULL ELSE (SELECT s.scope_pk FROM slots s WHERE s.pk = slot_pk) END
 WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 
+-- name: may_expire
+-- A claim that expires may show in what is believed of its value.
+UPDATE versions SET may_expire_at = min(may_expire_at, ?3)
+WHERE slot_pk = ?1 AND value_key = ?2 AND recorded_to = 4611686018427387904
+
 -- name: close_version
 UPDATE versions SET recorded_to = ?4 WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 
 -- name: put_version
 INSERT INTO versions (tenant_pk, scope_pk, slot_pk, position, ordinal, value_type, value_text, value_qualifier, value_key,
-  certain, valid_from, valid_to, recorded_from, recorded_to)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  certain, valid_from, valid_to, recorded_from, recorded_to, may_expire_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,
+  (SELECT coalesce(min(c.expires_at), 4611686018427387904) FROM claims c INDEXED BY claims_expiring
+   WHERE c.slot_pk = ?3 AND c.value_key = ?9 AND c.expires_at < 4611686018427387904))
 
 -- name: hide_extent
 UPDATE extents SET recorded_to = ?7
@@ -590,7 +694,7 @@ SELECT c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   s.subject_position, s.subject_ordinal, s.predicate, s.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, source.name, p.episode, root.name, c.confidence,
-  c.schema_version, principal.name, c.recorded_at, c.trust, c.echo,
+  c.schema_version, principal.name, c.recorded_at, c.trust, c.echo, c.expires_at,
   o.namespace, o.purpose
 FROM claims c
 JOIN slots s ON s.pk = c.slot_pk

@@ -77,6 +77,10 @@ class SqliteQueue:
         with self._reading() as connection:
             return [decoding.operation(row) for row in connection.all("operations", asked)]
 
+    def forget_receipts(self, before: Instant, *, limit: int) -> int:
+        with self._writing() as connection:
+            return connection.many("forget_receipts", [(before, limit)])
+
     def unread(self, tenant: Tenant, *, limit: int, after: OperationId | None) -> list[OperationId]:
         asked = (tenant, *_place(after), limit)
         with self._reading() as connection:

@@ -9,7 +9,7 @@ from graph.ports import Reader as ReaderPort
 from graph.sqlite_store.connection import Row, translated
 from graph.sqlite_store.episodes import EpisodeReads
 from graph.sqlite_store.facts import FactReads
-from graph.sqlite_store.forgetting import ForgettingReads
+from graph.sqlite_store.forgetting import ForgettingReads, blanked
 from ontology.claims import Entity
 from ontology.events import Event, Payload
 from ontology.facts import AsOf
@@ -60,7 +60,7 @@ class SqliteReader(FactReads, ForgettingReads, EpisodeReads):
         return [self._event(row) for row in self._connection.all("events_after", (self._tenant_pk, after, limit))]
 
     def answered(self, principal: str, key: str) -> Answered | None:
-        row = self._connection.one("answered", (self._scope.tenant, principal, key))
+        row = self._connection.one("answered", (self._scope.tenant, principal, key, blanked(principal, key)))
         return None if row is None else Answered(request=row[0], receipt=row[1])
 
     # ---- what these are made of
@@ -79,13 +79,13 @@ class SqliteReader(FactReads, ForgettingReads, EpisodeReads):
         text, predicates = (type, ("type", "type")) if name is None else (name, ("name", "alias"))
         parameters = (
             self._tenant_pk, self._scope_pk, _text_key(text or ""), *predicates,
-            as_of.valid_at, as_of.known_at, *after, _BATCH,
+            as_of.valid_at, as_of.known_at, *after, _BATCH, self._judged(as_of.known_at),
         )  # fmt: skip
         return self._connection.all("subjects_holding", parameters)
 
     def _fits(self, row: Row, as_of: AsOf, type: str | None, name: str | None) -> bool:
         """Whether a candidate shows in this scope and has the type that `_candidates` did not look at."""
-        instants = (as_of.valid_at, as_of.known_at)
+        instants = (as_of.valid_at, as_of.known_at, self._judged(as_of.known_at))
         subject = (self._scope_pk, row[0], row[1])
         if name is not None:
             if type is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from typing import Final
 
 from graph.sessions import SessionStore, no_session, note_of, session_of
 from graph.sqlite_store.connection import Connection, Row
@@ -9,6 +10,8 @@ from ontology.ids import OperationId, SessionId
 from ontology.instants import Instant
 from ontology.scope import Scope, Tenant
 from ontology.sessions import Note, Session, Stage
+
+ALL: Final = 2**62
 
 
 class SqliteSessions:
@@ -79,6 +82,19 @@ class SqliteSessionTransaction:
     def has_notes(self, id: SessionId) -> bool:
         row = self._connection.one("has_notes", _key(self._scope, id))
         return row is not None and bool(row[0])
+
+    def sessions_of_namespace(self, *, limit: int, after: Session | None) -> list[Session]:
+        place = ("", "") if after is None else (after.scope.purpose, after.id)
+        asked = (self._scope.tenant, self._scope.namespace, *place, limit)
+        return [session_of(row) for row in self._connection.all("sessions_of_namespace", asked)]
+
+    def all_notes(self, id: SessionId) -> list[Note]:
+        return [note_of(row) for row in self._connection.all("notes", (*_key(self._scope, id), 0, ALL))]
+
+    def erase_some_notes(self, id: SessionId, numbers: Sequence[int], now: Instant) -> None:
+        key = _key(self._scope, id)
+        self._connection.many("erase_some_notes", [(*key, number) for number in numbers])
+        self._connection.many("settle_session", [(*key, now)])
 
 
 def let_go(connection: Connection, tenant: Tenant, operation: OperationId, now: Instant) -> None:

@@ -31,7 +31,7 @@ INSERT INTO sessions (tenant, namespace, purpose, session, principal, source, me
   changed_at, notes, operations)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
 ON CONFLICT (tenant, namespace, purpose, session)
-DO UPDATE SET stage = ?10, changed_at = ?12, notes = ?13, operations = ?14
+DO UPDATE SET source = ?6, me = ?7, me_is_key = ?8, stage = ?10, changed_at = ?12, notes = ?13, operations = ?14
 
 -- name: notes
 SELECT n.number, n.speaker, n.note, n.said_at, n.operation
@@ -65,6 +65,15 @@ WHERE n.operation = ?2 AND s.tenant = ?1
 
 -- name: erase_notes
 DELETE FROM notes WHERE operation = ?5 AND session_pk = (
+  SELECT pk FROM sessions WHERE tenant = ?1 AND namespace = ?2 AND purpose = ?3 AND session = ?4)
+
+-- name: sessions_of_namespace
+SELECT tenant, namespace, purpose, session, principal, source, me, me_is_key, zone, stage, opened_at, changed_at, notes,
+  operations
+FROM sessions WHERE tenant = ?1 AND namespace = ?2 AND (purpose, session) > (?3, ?4) ORDER BY purpose, session LIMIT ?5
+
+-- name: erase_some_notes
+DELETE FROM notes WHERE number = ?5 AND session_pk = (
   SELECT pk FROM sessions WHERE tenant = ?1 AND namespace = ?2 AND purpose = ?3 AND session = ?4)
 
 -- name: settle_session

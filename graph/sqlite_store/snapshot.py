@@ -2,6 +2,7 @@
 
 from graph import decoding
 from graph.ports import Head
+from graph.serving import Serving
 from graph.sqlite_store.connection import Connection, Row
 from ontology.facts import Slot
 from ontology.ids import ENTITY, EntityId, Ledger
@@ -23,7 +24,7 @@ LAST_KEY = b"\xff" * 17
 class Snapshot:
     """The state of one scope as it was when its transaction began."""
 
-    __slots__ = ("_connection", "_ledger", "_row", "_scope", "_scope_pk", "_tenant_pk")
+    __slots__ = ("_connection", "_ledger", "_row", "_scope", "_scope_pk", "_serving", "_tenant_pk")
 
     def __init__(self, connection: Connection, scope: Scope) -> None:
         """Take the snapshot; `connection` has begun a transaction."""
@@ -36,6 +37,10 @@ class Snapshot:
         self._scope_pk: int = NOTHING if row[1] is None else row[1]
         self._ledger: Ledger = row[2] or Ledger("")
         self._row = row
+        self._serving = Serving()
+
+    def serve(self, known_at: Instant, until: Instant) -> None:
+        self._serving = Serving(known_at, until)
 
     @property
     def scope(self) -> Scope:

@@ -107,6 +107,11 @@ class SqliteTransaction(SqliteReader, SqliteForgettingTransaction, SqliteAccessT
             key = (self._keys.tenant, place.position, place.ordinal, self._keys.scope(job.scope))
             self._connection.many("enqueue", [(*key, lane_of(job), job.principal, now)])
 
+    def words_recorded(self, before: Instant, *, limit: int, after: tuple[int, int]) -> list[EpisodeId]:
+        rows = self._connection.all("words_recorded", (self._tenant_pk, *after, limit))
+        old = (row for row in rows if row[2] < before)  # recorded times grow with positions
+        return [episode_id(Place(self._ledger, row[0], row[1])) for row in old]
+
     def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
         if subject is None:
             rows = self._connection.all("payloads_of_nobody", (self._tenant_pk,))
@@ -122,14 +127,14 @@ class SqliteTransaction(SqliteReader, SqliteForgettingTransaction, SqliteAccessT
             self._applying = Applying(self._connection, self._keys)
         self._slot_rows.clear()
         self._applying.apply(commit)
-        self.erased |= commit.changes.erases
+        self.erased |= commit.changes.erases or bool(commit.restated)
 
     def remember(self, principal: str, key: str, answered: Answered, until: Instant) -> None:
         row = (self._scope.tenant, principal, key, answered.request, answered.receipt, until)
         self._connection.all("put_answer", row)
 
-    def forget_keys(self, before: Instant) -> None:
-        self._connection.all("forget_answers", (self._scope.tenant, before))
+    def forget_keys(self, before: Instant) -> int:
+        return self._connection.many("forget_answers", [(self._scope.tenant, before)])
 
     # ---- what these are made of
 

@@ -11,7 +11,7 @@ from ontology.claims import HELD, Lifecycle, Source, Told
 from ontology.entries import Entry
 from ontology.facts import AsOf, Fact, FactVersion, Slot
 from ontology.ids import EntityId, EpisodeId
-from ontology.instants import OPEN_END, OPEN_START, Instant
+from ontology.instants import OPEN_END, OPEN_START, SECOND, Instant
 from ontology.intervals import Interval
 from ontology.values import ValueKey
 from tests.contract.world import ALL, plain
@@ -35,6 +35,14 @@ def answers(reader: Reader, texts: Sequence[str], *, page: int, instants: int = 
     for predicate in predicates:
         yield "slots", predicate, plain(_slot_pages(reader, predicate, page))
     known = _instants((v.recorded_from for v in rectangles), instants)
+    if rectangles:  # what is known now is judged by the clock, which is later
+        known.append(Instant(reader.head.recorded_at + 3 * SECOND))
+    for now in known:
+        yield "overdue", now, _ids(_overdue_pages(reader, now, page))
+    served = reader.served(rectangles)
+    for version in rectangles:
+        whole = [Interval(version.recorded_from, version.recorded_to)]
+        yield "served", version.id, served.get(version.id, whole)
     for known_at in known:
         valid = _instants((t for v in rectangles for t in (v.valid_from, v.valid_to)), instants)
         for valid_at in valid:
@@ -179,6 +187,14 @@ def _waiting(reader: Reader, page: int) -> Iterator[tuple[Any, ...]]:
                 found += rows
                 after = (rows[-1].claim.entry.position, rows[-1].claim.entry.ordinal, 0)
             yield "held", sorted(states), rule, plain(found)
+
+
+def _overdue_pages(reader: Reader, now: Instant, size: int) -> Iterator[Told]:
+    after: OrderKey | None = None
+    while rows := reader.overdue(now, limit=size, after=after):
+        yield from rows
+        last = rows[-1].claim
+        after = (last.expires_at, last.entry.position, last.entry.ordinal)
 
 
 def pages(read: Callable[..., list[Fact]], size: int, order: Order = Order.VALID) -> list[Fact]:

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from consolidation.items import ABSENT, Item, Promote, Reject
+from consolidation.items import ABSENT, Expire, Item, Promote, Reject
 from consolidation.verify import refold
 from graph.ports import MemoryStore, Transaction
 from ontology.claims import HELD
@@ -59,6 +59,8 @@ def draw(rng: Random) -> Item:
             if rng.random() < 0.2:
                 cited["trust"] = rng.choice(["untrusted", "untrusted", "inferred"])
             if rng.random() < 0.3:
+                cited["ttl"] = rng.choice(["PT2S", "PT6S", "P1D"])
+            if rng.random() < 0.3:
                 cited["observed_at"] = rng.choice(["2025-01-01", "2025-06-01"])
             return claim(subject, predicate, value, **said, **cited, confidence=rng.choice([None, 0.5, 0.9]))
         case p if p < 0.8:
@@ -66,7 +68,9 @@ def draw(rng: Random) -> Item:
             trust = rng.choice([None, None, None, "untrusted"])
             return retract(subject, predicate, rng.choice([ABSENT, value]), **said, trust=trust)
         case p if p < 0.87:
-            return correct(subject, predicate, value, rng.choice(["2020-02-01", "2021-06-01"]), rng.choice(VALUES))
+            lasting = {"ttl": "PT3S"} if rng.random() < 0.3 else {}
+            at = rng.choice(["2020-02-01", "2021-06-01"])
+            return correct(subject, predicate, value, at, rng.choice(VALUES), **lasting)
         case p if p < 0.93:
             return withdraw(**rng.choice([{"episode": "e1"}, {"episode": "e2"}, {"source": "hr"}]))
         case _:
@@ -92,6 +96,16 @@ def told(rng: Random, worlds: Sequence[World]) -> None:
             decision: Item = Reject(claim=chosen) if rng.random() < 0.3 else Promote(claim=chosen)
             receipts = [_written(world, [decision], scope, "reviewer") for world in worlds]
             assert all(receipt == receipts[0] for receipt in receipts)
+
+        overdue = _overdue(worlds[0], scope)
+        if overdue and rng.random() < 0.4:
+            receipts = [_written(world, [Expire(claim=each) for each in overdue], scope, "sweep") for world in worlds]
+            assert all(receipt == receipts[0] for receipt in receipts)
+
+
+def _overdue(world: World, scope: Scope) -> list[str]:
+    with world.store.read(scope) as reader:
+        return [told.claim.id for told in reader.overdue(world.clock.now(), limit=100, after=None)]
 
 
 def _waiting(world: World, scope: Scope) -> list[str]:

@@ -9,15 +9,19 @@ from consolidation.episodes import NewEpisode, NewTurn, Recorder
 from consolidation.forgetting.forgetter import Forgetter, Named, each_tombstone
 from consolidation.forgetting.graves import FORGOTTEN
 from consolidation.items import Quoted
+from consolidation.records import Records
+from consolidation.sessions import NewNote, NewSession, Sessions, Tempo
 from consolidation.verify import refold
 from graph import transfer
 from graph.ledger import ledger_hash
 from ontology.claims import HELD
+from ontology.episodes import Cited, EpisodeRecord
 from ontology.errors import Gone, Incorrect, NotFound, Refused, VersionChanged
-from ontology.ids import ClaimId, EpisodeId, FactId, OperationId, TombstoneId
+from ontology.ids import ClaimId, EpisodeId, FactId, OperationId, SessionId, TombstoneId
 from ontology.instants import SECOND, Instant
-from ontology.operations import State
+from ontology.operations import State, episode_of
 from ontology.scope import Scope, Tenant, scope_of
+from ontology.sessions import Stage
 from ontology.tombstones import Tombstone
 from tests.conftest import SeededRandomness
 from tests.contract.world import SCOPE, World, claim, erase, retract, withdraw
@@ -38,6 +42,9 @@ class Known:
         randomness = SeededRandomness()
         self.recorder = Recorder(store=world.store, clock=world.clock, randomness=randomness)
         self.forgetter = Forgetter(store=world.store, clock=world.clock, randomness=randomness, outside=[self])
+        self.sessions = Sessions(
+            store=world.store, recorder=self.recorder, clock=world.clock, randomness=SeededRandomness(5), tempo=Tempo()
+        )
         world.declare("knows", cardinality="many")
 
     def forget(self, tenant: Tenant, tombstone: Tombstone) -> None:
@@ -451,3 +458,64 @@ def test_what_is_outside_is_told_again_after_a_crash(known: Known) -> None:
     known.forgetter.resume()
 
     assert [stone.subject for stone in known.told] == [known.stones()[0].subject]
+
+
+# --- what sessions and records still have
+
+
+def notes_of(known: Known, id: SessionId, scope: Scope = SCOPE) -> list[str]:
+    return [note.text for note in known.store.sessions.notes(scope, id, limit=100, after=0)]
+
+
+def test_notes_that_mention_a_subject_go_whatever_their_purpose_and_others_stay(known: Known) -> None:
+    tell_everything(known)
+    sessions = known.sessions
+
+    def noted(scope: Scope, *texts: str, **opened: Any) -> SessionId:
+        id = SessionId(str(sessions.open(scope, "tester", NewSession(**opened)).receipt["id"]))
+        sessions.note(scope, "tester", id, [NewNote(text=text) for text in texts])
+        known.world.clock.advance(SECOND)
+        return id
+
+    here = noted(SCOPE, f"met {MARKER} vera today", "bought milk", me_key=f"{MARKER}-key")
+    health = noted(HEALTH, f"{MARKER}-key is ill")
+    elsewhere = noted(ELSEWHERE, f"{MARKER} Vera of another team")
+    preview = known.forgetter.preview(SCOPE, Named(subject=f"{MARKER}-key"))
+    counts: Any = preview["counts"]
+    assert counts["notes"] == 2
+    known.away(f"{MARKER}-key")
+    assert (notes_of(known, here), notes_of(known, health, HEALTH)) == (["bought milk"], [])
+    assert known.store.sessions.session(SCOPE, here).me is None
+    assert notes_of(known, elsewhere, ELSEWHERE) == [f"{MARKER} Vera of another team"]
+
+
+def test_notes_and_the_record_go_with_the_episode_that_was_made_of_them(known: Known) -> None:
+    sessions = known.sessions
+    id = SessionId(str(sessions.open(SCOPE, "tester", NewSession()).receipt["id"]))
+    sessions.note(SCOPE, "tester", id, [NewNote(text=f"{MARKER} moved")])
+    (operation,) = sessions.end(SCOPE, "tester", id).operations
+    episode = episode_of(operation)
+    place = (Cited(0, 0, 5),)
+    record = EpisodeRecord(
+        episode=episode, scope=SCOPE, made_by="m", summary=MARKER, sentences=place, attempted=(), happened=place,
+        decisions=(), outcome=(),
+    )  # fmt: skip
+    assert Records(store=known.store, clock=known.world.clock, randomness=SeededRandomness(6)).keep("r", record)
+    assert MARKER in known.rows()
+    done = known.away(episode=episode)
+    assert done["verification"]["found"] == 0
+    assert notes_of(known, id) == []
+    assert known.store.sessions.session(SCOPE, id).stage is Stage.ENDED
+    assert MARKER not in known.rows() + known.journal()
+    with known.store.read(SCOPE) as reader:
+        assert reader.episode_record(episode) is None
+
+
+def test_the_sessions_of_a_source_lose_their_notes_and_its_name(known: Known) -> None:
+    sessions = known.sessions
+    known.world.tell("bo", "lives_in", "Cork", "2019-01-01", source="spy")
+    id = SessionId(str(sessions.open(SCOPE, "tester", NewSession(source="spy")).receipt["id"]))
+    sessions.note(SCOPE, "tester", id, [NewNote(text="a secret")])
+    known.away(source="spy")
+    assert notes_of(known, id) == []
+    assert known.store.sessions.session(SCOPE, id).source == "tester"

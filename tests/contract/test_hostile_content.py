@@ -70,13 +70,13 @@ REFUSED: dict[str, tuple[object, str]] = {
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_text_is_kept_as_it_is(world: World, name: str) -> None:
     text = TEXTS[name]
-    world.tell("anna", "note", text, "2020-01-01")
-    world.tell("bert", "note", "plain", "2020-01-01")
-    assert world.state("anna", "note", "2021-01-01") == [text]
+    world.tell("anna", "remark", text, "2020-01-01")
+    world.tell("bert", "remark", "plain", "2020-01-01")
+    assert world.state("anna", "remark", "2021-01-01") == [text]
     with world.store.read(SCOPE) as reader:
         found = reader.holders(text_key(text), None, NOW, certain=False, page=ALL)
         assert [fact.version.slot.subject for fact in found] == [world.id("anna")]
-    assert world.state("bert", "note", "2021-01-01") == ["plain"]
+    assert world.state("bert", "remark", "2021-01-01") == ["plain"]
 
 
 @pytest.mark.parametrize("name", [name for name in TEXTS if name not in ("C1 controls", "tab and line ends")])
@@ -84,7 +84,7 @@ def test_a_name_is_kept_as_it_is(world: World, name: str) -> None:
     """As the key of an entity, a predicate, a source, an episode, a root and a reason."""
     text = TEXTS[name].strip()
     world.tell(text, text, "Oslo", "2020-01-01", source=text, episode=text, root=text)
-    world.tell("bert", "note", "plain", "2020-01-01")
+    world.tell("bert", "remark", "plain", "2020-01-01")
     world.tell("anna", "name", text, "2020-01-01")
     with world.store.read(SCOPE) as reader:
         (entity,) = reader.entities_by_key([text]).values()
@@ -98,15 +98,15 @@ def test_a_name_is_kept_as_it_is(world: World, name: str) -> None:
         assert [each.key for each in named] == ["anna"]
     world.write(withdraw(source=text))
     assert world.state(text, text, "2021-01-01") == []
-    assert world.state("bert", "note", "2021-01-01") == ["plain"]
+    assert world.state("bert", "remark", "2021-01-01") == ["plain"]
 
 
 def test_a_megabyte_is_kept_as_it_is(world: World) -> None:
     text = "жx\n" * 250_000
-    world.tell("anna", "note", text, "2020-01-01")
-    assert world.state("anna", "note", "2021-01-01") == [text]
+    world.tell("anna", "remark", text, "2020-01-01")
+    assert world.state("anna", "remark", "2021-01-01") == [text]
     with world.store.read(SCOPE) as reader:
-        assert len(reader.holders(text_key(text), "note", NOW, certain=False, page=ALL)) == 1
+        assert len(reader.holders(text_key(text), "remark", NOW, certain=False, page=ALL)) == 1
 
 
 @pytest.mark.parametrize("name", NUMBERS)

@@ -193,7 +193,7 @@ def test_what_is_forgotten_is_told_in_every_purpose_of_the_namespace_with_its_ow
     with streaming(client, namespace="other", after=0) as elsewhere:
         write(client, subject="eve", namespace="other")
         assert [elsewhere.event()["position"] for _ in range(2)] == [1, 4]
-    assert "vigencia_forgotten_total 1.0" in client.get("/metrics").text
+    assert 'vigencia_results_total{result="forgotten"} 1.0' in client.get("/metrics").text
 
 
 def test_a_client_that_knows_more_than_there_is_begins_anew(client: httpx2.Client) -> None:

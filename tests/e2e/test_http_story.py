@@ -94,6 +94,8 @@ def test_a_fact_says_how_it_is_known(changed: Api) -> None:
         "confidence": 0.7,
         "sources": 1,
         "occurrences": 1,
+        "expires_at": None,
+        "expired": False,
         "version": 3,
     }
     assert shown["subject"]["key"] == "mira"

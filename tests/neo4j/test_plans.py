@@ -32,7 +32,6 @@ PRODUCTS: Final = {
     "window_of_value": "each side is one row, an aggregate",
     "voice_of_root": "each side is one row, an aggregate",
     "backlog": "each side is one row, an aggregate",
-    "recorded_episode": "each side is one row, by a unique key or an aggregate",
     "apply": "each side is one node, by a unique key",
     "put_successor": "each side is one node, by a unique key",
 }
@@ -157,6 +156,7 @@ def test_what_is_read_of_a_long_slot_does_not_grow_with_it(session: Session) -> 
     for at, known_at, now in instants:
         since = parse_instant(at)
         asked |= {"valid_at": since, "since": since, "until": since + DAY, "known_at": known_at}
+        asked |= {"served_at": known_at}
         for name in ("state", "history", "history_backwards"):
             kind = name.replace("history", "history_now" if now else "history_as_of")
             kind = kind.replace("state", "state_now" if now else "state_as_of")

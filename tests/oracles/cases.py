@@ -22,7 +22,7 @@ Item: TypeAlias = dict[str, Any]
 PURE: Final = frozenset({"allen", "intersect", "period"})
 """Questions about intervals alone, which no memory is asked."""
 
-SAID: Final = ("valid_from", "valid_to", "tz", "date_semantics", "observed_at", "source", "episode")
+SAID: Final = ("valid_from", "valid_to", "tz", "date_semantics", "observed_at", "source", "episode", "ttl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

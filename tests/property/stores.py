@@ -4,7 +4,8 @@ by the read path."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graph.ports import Reader
+from graph.periods import ALWAYS
+from graph.ports import Order, Reader
 from ontology.facts import FactVersion
 from ontology.fold import fold
 from ontology.ids import EntityId
@@ -67,6 +68,17 @@ class StoredWorld(Readings):
     def audit(self, key: Key) -> list[Rectangle]:
         with self._engine.store.read(self._memory.scope) as reader:
             return sorted(self._versions(reader, key))
+
+    def served(self, key: Key, known_at: int) -> list[tuple[int, int, str, bool]]:
+        """What the read path serves of a slot, as (from, to, value, certain)."""
+        with self._engine.store.read(self._memory.scope) as reader:
+            subject = reader.entities_by_key([key[0]]).get(key[0])
+            if subject is None:
+                return []
+            found = reader.history(
+                subject.id, key[1], Instant(known_at), ALWAYS, certain=False, order=Order.VALID, page=ALL
+            )
+        return sorted((v.valid_from, v.valid_to, v.value.text, v.certain) for v in (fact.version for fact in found))
 
     def shown(self, key: Key, row: Rectangle) -> list[str]:
         names = {id: name for name, id in self._claims.items()}

@@ -16,7 +16,7 @@ QUERY = filter_hash("GET", "/v1/state", "mira")
 
 @given(valid_at=INSTANTS, known_at=INSTANTS, after=st.tuples(INSTANTS, INSTANTS, st.integers(0, 10_000)))
 def test_a_cursor_comes_back_as_it_was(valid_at: Instant, known_at: Instant, after: tuple[int, int, int]) -> None:
-    cursor = Cursor(after=after, as_of=AsOf(valid_at=valid_at, known_at=known_at))
+    cursor = Cursor(after=after, as_of=AsOf(valid_at=valid_at, known_at=known_at), served_at=valid_at)
 
     text = write_cursor(cursor, QUERY)
 
@@ -26,7 +26,9 @@ def test_a_cursor_comes_back_as_it_was(valid_at: Instant, known_at: Instant, aft
 
 
 def cursor(*after: int | str) -> str:
-    return write_cursor(Cursor(after=after, as_of=AsOf(valid_at=Instant(1), known_at=Instant(2))), QUERY)
+    return write_cursor(
+        Cursor(after=after, as_of=AsOf(valid_at=Instant(1), known_at=Instant(2)), served_at=Instant(3)), QUERY
+    )
 
 
 def test_a_cursor_of_another_query_is_refused() -> None:

@@ -104,6 +104,7 @@ def claims(draw: st.DrawFn) -> Claim:
         observed_stated=draw(st.booleans()), source=Source(draw(words)), episode=draw(st.none() | words.map(EpisodeId)),
         root=draw(words), confidence=draw(st.floats(0, 1)), schema_version=draw(positions), principal=draw(words),
         recorded_at=draw(micros), trust=draw(st.sampled_from(Trust)), echo=draw(st.booleans()),
+        expires_at=draw(micros | st.just(OPEN_END)),
     )  # fmt: skip
 
 
@@ -285,7 +286,7 @@ def claim_of(slot: Slot, position: int, ordinal: int, value: Value | None) -> Cl
         id=ClaimId(f"clm_abcdefgh_{position}_{ordinal}"), slot=slot, entry=entry, value=value,
         stated=Stated(valid_from=None, valid_to=None, zone=None, semantics=None), observed_stated=False,
         source=Source("me"), episode=None, root="me", confidence=0.5, schema_version=1, principal="me", recorded_at=NOW,
-        trust=Trust.OBSERVED, echo=False,
+        trust=Trust.OBSERVED, echo=False, expires_at=OPEN_END,
     )  # fmt: skip
 
 

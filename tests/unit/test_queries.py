@@ -37,6 +37,7 @@ ONLY_SQLITE: Final = {
 ONLY_NEO4J: Final = {
     "open_lanes": "which operations wait is decided before the rows are made; in a table the insert looks for itself",
     "apply": APPLY,
+    "old_receipts": "whose operations they are is asked first, since those of each tenant change under its own lock",
     "lock": SNAPSHOT, "slot_as_of": SNAPSHOT, "committed": SNAPSHOT,
     "erase_values": "what a fact says is a node of its own",
     "remove_values": "what a fact says is a node of its own",
