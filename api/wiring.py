@@ -295,7 +295,9 @@ def services_over(
         bytes_max=settings.episode_bytes_max,
         key_days=settings.idempotency_days,
     )
-    forgetter = Forgetter(store=store, clock=clock, randomness=randomness, outside=_outside(settings, randomness))
+    forgetter = Forgetter(
+        store=store, clock=clock, randomness=randomness, outside=_outside(settings, randomness), observer=announcer,
+    )  # fmt: skip
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
         store=store,

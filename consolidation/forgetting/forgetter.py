@@ -10,9 +10,10 @@ import orjson
 
 from consolidation.commits import Commits
 from consolidation.forgetting.carry_out import Deed, commit_of
-from consolidation.forgetting.graves import Graves
+from consolidation.forgetting.graves import FORGOTTEN, Graves
 from consolidation.forgetting.plan import Plan, Wanted, plan_of
 from consolidation.forgetting.proof import verified
+from consolidation.observing import NOBODY, Observer, refusals_told
 from graph import journal
 from graph.forgetting import Outside
 from graph.ports import Clock, MemoryStore, Randomness, Reader, Transaction
@@ -62,14 +63,16 @@ class Forgetter:
     """Forgets in one store. Safe to use from many threads."""
 
     def __init__(
-        self, *, store: MemoryStore, clock: Clock, randomness: Randomness, outside: Sequence[Outside] = ()
-    ) -> None:
+        self, *, store: MemoryStore, clock: Clock, randomness: Randomness, outside: Sequence[Outside] = (),
+        observer: Observer = NOBODY,
+    ) -> None:  # fmt: skip
         """`outside` is told of each tombstone: what keeps copies of memory beyond the store."""
         self._store = store
         self._clock = clock
         self._randomness = randomness
         self._commits = Commits(clock, randomness)
         self._outside = outside
+        self._observer = observer
 
     def preview(self, scope: Scope, named: Named, *, blocks: bool = True) -> dict[str, JSON]:
         """What would go, by kind, and the hash that confirms it; the receipt where it is forgotten already.
@@ -91,8 +94,9 @@ class Forgetter:
         """
         target = named.target
         blocks = blocks and target is Target.SUBJECT
-        with self._store.write(scope) as tx:
+        with refusals_told(self._observer), self._store.write(scope) as tx:
             plan, stone = self._look(tx, scope, named, target)
+            is_new = stone is None
             if stone is None:
                 if plan.manifest != confirm:
                     raise VersionChanged(
@@ -100,6 +104,8 @@ class Forgetter:
                         members={"preview": _preview(plan, blocks=blocks)},
                     )
                 stone = self._carry_out(tx, plan, principal, blocks=blocks)
+        if is_new:
+            self._observer.wrote(scope.tenant, {"position": stone.position, "items": [{"result": FORGOTTEN}]})
         return self._ended(scope, stone)
 
     def lift(self, scope: Scope, principal: str, id: TombstoneId) -> Tombstone:
@@ -108,8 +114,8 @@ class Forgetter:
             stone = tombstone_by_id(tx, id)
             if stone is None or stone.scope.namespace != scope.namespace:
                 raise NotFound(f"no tombstone {shown(id)} here")
+            head = tx.head
             if stone.lifted is None:
-                head = tx.head
                 lift = Lift(
                     tombstone=id,
                     actor=principal,
@@ -122,6 +128,8 @@ class Forgetter:
                 )  # fmt: skip
                 commit = journal.commit(changes, head, salts=self._commits.salt)
                 tx.apply(commit, ledger=self._commits.ledger(head))
+        if stone.lifted is None:
+            self._observer.wrote(scope.tenant, {"position": head.position + 1})
         with self._store.read(scope) as reader:
             return tombstone_by_id(reader, id) or stone
 

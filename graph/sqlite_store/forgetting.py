@@ -1,6 +1,7 @@
 """What a snapshot knows of what was forgotten, and how forgetting is written."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
 
 import orjson
 
@@ -22,6 +23,12 @@ from ontology.values import ValueKey
 
 WIPE = ("erase_transitions", "erase_quotes", "erase_claims", "erase_versions", "erase_extents", "erase_support")
 """What goes with a slot, in order."""
+
+
+def blanked(principal: str, key: str) -> str:
+    """What stands for an idempotency key whose answer was forgotten."""
+    framed = f"{principal}\x1f{key}".encode("utf-8", "surrogatepass")
+    return f"\x1f{blake2b(framed, digest_size=16).hexdigest()}"
 
 
 class ForgettingReads(ClaimReads):
@@ -72,11 +79,11 @@ class SqliteForgettingTransaction(ForgettingReads):
         return self._tell(self._connection.all("all_of_entity", (value, self._scope_pk)))
 
     def kept_answers(self) -> Iterator[KeptAnswer]:
-        for pk, receipt in self._connection.each("kept_answers", (self._scope.tenant,)):
-            yield KeptAnswer(handle=pk, receipt=receipt)
+        for pk, receipt, principal, key in self._connection.each("kept_answers", (self._scope.tenant,)):
+            yield KeptAnswer(handle=(pk, blanked(principal, key)), receipt=receipt)
 
     def blank_answers(self, handles: Sequence[object]) -> None:
-        self._connection.many("blank_answer", [(handle,) for handle in handles])
+        self._connection.many("blank_answer", [handle for handle in handles if isinstance(handle, tuple)])
 
     def end_reading(self, episodes: Sequence[EpisodeId], reason: str, now: Instant) -> None:
         for id in episodes:

@@ -57,10 +57,11 @@ FROM claims c INDEXED BY claims_of_entity JOIN slots s ON s.pk = c.slot_pk
 WHERE c.value_key = ?1 AND c.value_type = 'entity' AND s.scope_pk = ?2 ORDER BY c.position, c.ordinal
 
 -- name: kept_answers
-SELECT pk, receipt FROM answers WHERE tenant = ?1
+SELECT pk, receipt, principal, key FROM answers WHERE tenant = ?1
 
 -- name: blank_answer
-UPDATE answers SET request = x'', receipt = x'' WHERE pk = ?1
+-- The key may name what is gone too: it is known by its hash from then on.
+UPDATE answers SET key = ?2, request = x'', receipt = x'' WHERE pk = ?1
 
 -- name: end_reading
 UPDATE operations SET state = 'failed', due = NULL, reason = ?4, receipts = NULL, worker = NULL, token = token + 1,

@@ -437,7 +437,8 @@ WHERE tenant_pk = ?1 AND position > ?2 ORDER BY position LIMIT ?3
 SELECT subject_position, subject_ordinal, digest, restated, salt, body FROM payloads WHERE event_pk = ?1 ORDER BY place
 
 -- name: answered
-SELECT request, receipt FROM answers WHERE tenant = ?1 AND principal = ?2 AND key = ?3
+-- ?4 is how the key stands where it was blanked.
+SELECT request, receipt FROM answers WHERE tenant = ?1 AND principal = ?2 AND key IN (?3, ?4)
 
 -- name: window_span
 -- From the start of the ?4th current version that begins before ?2 to that of the ?4th that begins after ?3.

@@ -9,7 +9,7 @@ from graph.ports import Reader as ReaderPort
 from graph.sqlite_store.connection import Row, translated
 from graph.sqlite_store.episodes import EpisodeReads
 from graph.sqlite_store.facts import FactReads
-from graph.sqlite_store.forgetting import ForgettingReads
+from graph.sqlite_store.forgetting import ForgettingReads, blanked
 from ontology.claims import Entity
 from ontology.events import Event, Payload
 from ontology.facts import AsOf
@@ -60,7 +60,7 @@ class SqliteReader(FactReads, ForgettingReads, EpisodeReads):
         return [self._event(row) for row in self._connection.all("events_after", (self._tenant_pk, after, limit))]
 
     def answered(self, principal: str, key: str) -> Answered | None:
-        row = self._connection.one("answered", (self._scope.tenant, principal, key))
+        row = self._connection.one("answered", (self._scope.tenant, principal, key, blanked(principal, key)))
         return None if row is None else Answered(request=row[0], receipt=row[1])
 
     # ---- what these are made of
