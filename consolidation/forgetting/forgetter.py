@@ -183,8 +183,12 @@ class Forgetter:
         }
 
     def _tell(self, stone: Tombstone) -> None:
+        if not self._outside:
+            return
+        with self._store.read(stone.scope) as reader:
+            secret = reader.secret() or b""
         for each in self._outside:
-            each.forget(stone.scope.tenant, stone)
+            each.forget(stone.scope.tenant, stone, secret)
 
 
 def tombstones_of(reader: Reader, after: int) -> Iterator[Tombstone]:
