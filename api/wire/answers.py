@@ -331,6 +331,7 @@ class Event(_Answer):
     opened: list[str]
     closed: list[str]
     episodes: list[str]
+    tombstones: list[str]
     schema_version: int | None
 
 
