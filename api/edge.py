@@ -9,7 +9,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -17,10 +17,12 @@ from api.auth.authentication import Authentication
 from api.auth.principals import ForeignOrigin, Headers, Principal
 from api.limits import too_large
 from api.problems import DEFECT, error_response, problem_response
-from api.rates import Rates
 from api.requests import BUDGET, PRINCIPAL, REQUEST_ID, Requests
 from api.threads import in_thread
 from ontology.errors import Incorrect, Unauthenticated, VigenciaError
+
+if TYPE_CHECKING:
+    from api.rates import Rates
 
 HEADERS: Final = "vigencia.headers"
 BODY: Final = "vigencia.body"
@@ -45,7 +47,7 @@ class Edge:
         authentication: Authentication,
         body_bytes_max: int,
         exact: Mapping[tuple[str, str], ASGIApp],
-        rates: Rates,
+        rates: "Rates",
         requests: Requests,
     ) -> None:
         """`exact` holds endpoints by method and path, which need no router to be found."""

@@ -17,6 +17,7 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from api.requests import Budget
+from consolidation.forgetting.graves import FORGOTTEN
 from consolidation.observing import Observer
 from consolidation.policy import GUARDED
 from consolidation.receipts import Result
@@ -75,8 +76,8 @@ class Metrics:
         self._store = Gauge("vigencia_store_up", "Whether the store answers.", registry=registry)
         self._streams = Gauge("vigencia_event_streams", "Event streams that are open.", registry=registry)
         self._writes.labels(DONE)  # what has not happened yet is 0, not absent
-        for result in Result:
-            self._results.labels(result.value)
+        for result in (*Result, FORGOTTEN):
+            self._results.labels(str(result))
         for budget in Budget:
             self._limited.labels(budget.value)
 

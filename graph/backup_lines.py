@@ -28,6 +28,11 @@ FORMAT_VERSION: Final = 1
 _AGAIN: Final = "give a copy of the backup that is whole, or another backup"
 
 
+Gone = Mapping[tuple[int, Owner | None], bytes]
+"""The payloads of which nobody can read all any more, since a key was destroyed, with the digest of what is left: of
+those that quoted what was forgotten. Of the others nothing is, and they have 32 zero bytes."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
     """Where the journal of a tenant ends in a backup."""
@@ -66,9 +71,8 @@ class BackupWriter:
     def event(self, tenant: Tenant, event: Event, payloads: Iterable[Payload]) -> int:
         """Gives how many payloads it leaves out, since the keys of their owners were destroyed."""
         sealed = [self._sealing.seal_payload(tenant, event.position, each) for each in payloads]
-        kept = [entry for entry in sealed if entry is not None]
-        self._line({**event_document(event), "sealed": kept})
-        return len(sealed) - len(kept)
+        self._line({**event_document(event), "sealed": sealed})
+        return sum(text is None for _, text, *_ in sealed)
 
     def close_tenant(self, tenant: Tenant, ended: Ended) -> None:
         self._tenants[tenant] = ended
@@ -100,8 +104,6 @@ class TenantLines:
         self.unread: set[str] = set()
         self.beside: dict[str, list[Any]] = {}
         self.gone: dict[tuple[int, Owner | None], bytes] = {}
-        """The payloads of which nobody can read all any more, since a key was destroyed, with the digest of what is
-        left: of those that quoted what was forgotten. Of the others nothing is, and they have 32 zero bytes."""
         self.ended: Ended | None = None
         self._lines = lines
         self._next = lines.next("the end of a tenant")
@@ -139,23 +141,18 @@ class TenantLines:
         try:
             event = read_event(document)
             entries = [_entry(*each) for each in document["sealed"]]
-            found = [sealing.open_payload(self.tenant, event.position, entry) for entry in entries]
-            opened = [each for each in found if each is not None]
-            named = {each.payload.subject for each in opened}
-            for owner, _ in event.digests:
-                if owner not in named and sealing.keys.was_destroyed(self.tenant, owner):
-                    self.gone[event.position, owner] = NO_DIGEST
-            for each in opened:
-                if not each.whole:
-                    self.gone[event.position, each.payload.subject] = each.payload.digest
+            opened = [(entry[0], sealing.open_payload(self.tenant, event.position, entry)) for entry in entries]
         except (KeyError, TypeError, ValueError) as exc:
             raise self._lines.wrong("is no event of a backup") from exc
         except (Incorrect, NotFound) as exc:
             raise self._lines.wrong(f"cannot be read: {exc.message}") from exc
-        return event, tuple(each.payload for each in opened)
+        for owner, each in opened:
+            if each is None or not each.whole:
+                self.gone[event.position, owner] = NO_DIGEST if each is None else each.payload.digest
+        return event, tuple(each.payload for _, each in opened if each is not None)
 
 
-def _entry(owner: Owner | None, sealed: str, generation: int, quoting: int, parts: list[Any]) -> Entry:
+def _entry(owner: Owner | None, sealed: str | None, generation: int, quoting: int, parts: list[Any]) -> Entry:
     return owner, sealed, int(generation), int(quoting), [(id, text, int(at)) for id, text, at in parts]
 
 
@@ -175,7 +172,7 @@ class BackupLines:
             raise Unsupported(f"a backup of version {shown(header.get('version'))}; this reads {FORMAT_VERSION}")
         if header.get("keys") != tree:
             raise Incorrect(
-                f"the backup was sealed with the keys {shown(header.get('keys'))}, and the key file has {tree!r}",
+                f"the backup was sealed with the keys {shown(header.get('keys'))}, and not with {tree!r}",
                 remedy="give its key file with VIGENCIA_BACKUP_KEYS",
             )
         self._ended: dict[str, object] = {}
@@ -215,6 +212,17 @@ class BackupLines:
     def wrong(self, why: str) -> Incorrect:
         """The error about the line at hand."""
         return Incorrect(f"line {self._number} of the backup {why}; it is damaged or altered", remedy=_AGAIN)
+
+
+def tree_of(lines: Iterable[bytes]) -> str:
+    """The name of the keys with which a backup is sealed. Raises `Unsupported` for what is no backup."""
+    try:
+        header = orjson.loads(next(iter(lines), b""))
+        if header["format"] == FORMAT:
+            return str(header["keys"])
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise Unsupported("line 1 is not the header of a backup; give what `vigencia backup` wrote")
 
 
 def _vouched(sealing: Sealing, lines: bytes, tenants: Mapping[str, object]) -> str:

@@ -17,10 +17,11 @@ class Outside(Protocol):
     """What holds copies of memory outside the store: backups and their keys, above all.
 
     Told of a tombstone after the store has committed it; a crash in between, or an exception, lets it be told again,
-    so to be told twice must do no harm. What `destroyed` names must be unreadable in every copy when this returns.
+    so to be told twice must do no harm. What `destroyed` names, and the words of the episodes that `restated` names,
+    must be unreadable in every copy when this returns. `secret` is what the marks are made with.
     """
 
-    def forget(self, tenant: Tenant, tombstone: Tombstone) -> None: ...
+    def forget(self, tenant: Tenant, tombstone: Tombstone, secret: bytes) -> None: ...
 
 
 class TombstoneReader(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from graph.backup import KEYS, OWNERS, key_of, ownership_of
-from graph.backup_lines import BackupLines, Ended, TenantLines
+from graph.backup_lines import BackupLines, Ended, Gone, TenantLines
 from graph.journal import verify_chain
 from graph.journal_lines import Chained
 from graph.ports import Head, MemoryStore, Transaction
@@ -33,6 +33,8 @@ class Restored:
     tenants: dict[Tenant, Ended]
     unreadable: int
     """Payloads of which something was left out, since the key to it was destroyed."""
+    forgotten: int
+    """Tombstones that were applied again."""
     keys: int
     owners: int
     """Of namespaces."""
@@ -62,19 +64,23 @@ def restore(
     resume: bool = False,
     checking: Progress | None = None,
     progress: Progress | None = None,
+    forget_again: Callable[[Tenant, Gone], int] = lambda *_: 0,
 ) -> Restored:
     """Bring a backup into a store that is empty.
 
     `lines` gives the lines from the start, and is called twice: first all of them are checked, so that nothing is
     written of a backup that is cut, altered, sealed with other keys, or recorded after `now`. With `resume`, what an
     interrupted restore of the same backup wrote is passed over. `checking` and `progress` are told how many events
-    are checked, and written.
+    are checked, and written. `forget_again` applies the tombstones of a tenant, and gives how many, before anybody gets
+    a key.
     Raises `Incorrect`, `Unsupported`, and `Conflict` for a store that is not empty.
     """
     there = _what_is_there(store, resume=resume)
     _check(lines, sealing, tree, now, there, checking)
     done: dict[Tenant, Ended] = {}
-    unreadable = keys = owners = queued = events = 0
+    gone: dict[Tenant, Gone] = {}
+    beside: dict[Tenant, _Beside] = {}
+    queued = events = 0
     for part in BackupLines(lines(), sealing, tree).tenants():
         with store.read(scope_of(part.tenant)) as reader:
             start = reader.head
@@ -88,13 +94,20 @@ def restore(
         apply_events(
             store, part.tenant, beyond(part.events(), start), part.ledger, start, told, with_each=queueing.queue
         )
-        beside = _read_beside(part)
-        _put_beside(store, part.tenant, beside)
         done[part.tenant] = _ended(part)
-        events += done[part.tenant].events
-        unreadable, queued = unreadable + len(part.gone), queued + queueing.queued
-        keys, owners = keys + len(beside.keys), owners + len(beside.owners)
-    return Restored(tenants=done, unreadable=unreadable, keys=keys, owners=owners, queued=queued)
+        gone[part.tenant], beside[part.tenant] = part.gone, _read_beside(part)
+        events, queued = events + done[part.tenant].events, queued + queueing.queued
+    forgotten = sum(forget_again(tenant, payloads) for tenant, payloads in gone.items())
+    for tenant, kept in beside.items():
+        _put_beside(store, tenant, kept)
+    return Restored(
+        tenants=done,
+        unreadable=sum(map(len, gone.values())),
+        forgotten=forgotten,
+        keys=sum(len(kept.keys) for kept in beside.values()),
+        owners=sum(len(kept.owners) for kept in beside.values()),
+        queued=queued,
+    )
 
 
 def _what_is_there(store: MemoryStore, *, resume: bool) -> dict[Tenant, Head]:

@@ -31,8 +31,9 @@ _CIPHERS_KEPT: Final = 4096
 
 Part = tuple[EpisodeId, str, int]
 """The words that a payload quotes of one episode: whose, sealed, with which of its keys."""
-Entry = tuple[Owner | None, str, int, int, Sequence[Part]]
-"""A payload in a backup: its owner, sealed, with which key, of how many episodes it quotes words, and these."""
+Entry = tuple[Owner | None, str | None, int, int, Sequence[Part]]
+"""A payload in a backup: its owner, sealed, with which key, of how many episodes it quotes words, and these. It is
+`None` where all keys of its owner were destroyed before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +53,12 @@ class Sealing:
         self._randomness = randomness
         self._cipher = lru_cache(maxsize=_CIPHERS_KEPT)(self._make_cipher)
 
-    def seal_payload(self, tenant: Tenant, position: int, payload: Payload) -> Entry | None:
-        """A payload for the backup; `None` where all keys of its owner were destroyed."""
+    def seal_payload(self, tenant: Tenant, position: int, payload: Payload) -> Entry:
+        """A payload for the backup, or that it is left out."""
         owner = payload.subject
         generation = self.keys.generation(tenant, owner)
         if generation is None:
-            return None
+            return owner, None, 0, 0, ()
         body, quotes = without_quotes(payload)
         shares = self._shares(payload.salt, len(quotes))
         sealed = self._seal(tenant, owner, generation, position, bytes([len(shares[0])]) + shares[0] + body)
@@ -73,7 +74,9 @@ class Sealing:
     def open_payload(self, tenant: Tenant, position: int, entry: Entry) -> Opened | None:
         """The payload again; `None` where its key was destroyed. Raises `Incorrect`."""
         owner, sealed, generation, quoting, parts = entry
-        plain = self._open(tenant, owner, generation, position, sealed)
+        if sealed is None and self.keys.generation(tenant, owner) is not None:
+            raise Incorrect(f"what is about {owner} at position {position} was taken out, though its key is there")
+        plain = None if sealed is None else self._open(tenant, owner, generation, position, sealed)
         if plain is None:
             return None
         end = 1 + plain[0]

@@ -60,7 +60,8 @@ def backup(
         with services(settings, must_exist=True) as opened:
             tenants = _tenants(opened.store, None if tenant is None else Tenant(check_name(tenant, "tenant")), settings)
             new = not key_file.exists()
-            tree = key_file.read_or_make()
+            opened.forgetter.resume()
+            tree = key_file.read_or_make().newest
             if new:
                 out.tell(f"made the key file {key_file.path}: no backup can be read without it and the master key, so")
                 out.tell("keep copies of both, apart from the backups; that of the key file anew after each forget")
@@ -103,25 +104,32 @@ def restore(
     with answering(as_json=as_json, quiet=quiet) as out:
         from api.settings import read_settings
         from api.wiring import services
+        from consolidation.forgetting.again import Again
+        from graph.backup_lines import tree_of
         from graph.restore import restore as bring_back
         from graph.sealing import Sealing
         from ontology.errors import NotFound, shown
 
         settings = read_settings(store=store)
-        tree = _key_file(settings).read()
-        path = Path(file)
+        key_file, path = _key_file(settings), Path(file)
+        ring = key_file.read()
         if not path.is_file():
             raise NotFound(f"there is no file {shown(file)}", remedy="check its name")
+        tree = ring.tree(tree_of(_lines(path)))
         with services(settings) as opened, counted(progress, quiet, "checking") as (bar, checked), _resumable():
+            key_file.begin_tree()  # first: without it what comes after the backup might have no key
+            again = Again(store=opened.store, clock=opened.clock, randomness=opened.randomness)
             done = bring_back(
                 opened.store, lambda: _lines(path), Sealing(tree.keys, opened.randomness), tree=tree.name,
                 now=opened.clock.now(), resume=resume, checking=checked, progress=next_phase(bar, "restoring"),
+                forget_again=lambda tenant, gone: again.forget(tenant, ring.tombstones(tenant), gone),
             )  # fmt: skip
             bar.end()
         if as_json:
             out.document(
                 {
                     "tenants": _documents(done.tenants), "events": done.events, "unreadable": done.unreadable,
+                    "forgotten": done.forgotten,
                     "keys": done.keys, "owners": done.owners, "queued": done.queued,
                 }
             )  # fmt: skip
@@ -129,7 +137,7 @@ def restore(
         out.table(("tenant", "events", "position", "digest"), _rows(done.tenants))
         out.tell(
             f"{done.keys} keys, {done.owners} owners of namespaces, {done.queued} episodes to be read; "
-            f"{done.unreadable} payloads were left out, since they were forgotten"
+            f"{done.forgotten} tombstones were applied again, and {done.unreadable} payloads left out or cut for them"
         )
 
 

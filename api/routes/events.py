@@ -17,13 +17,17 @@ from graph.journal import decode
 from graph.ports import Reader
 from graph.state import etag
 from ontology.canonical import incorrect
-from ontology.claims import ENDED
+from ontology.claims import ENDED, Lifecycle
 from ontology.errors import JSON, Busy, shown
 from ontology.events import Event, Kind, Payload
 from ontology.instants import OPEN_END
 from ontology.scope import Scope
+from ontology.tombstones import Target, Tombstone
 
 PROBLEMS: Final = (*EVERYWHERE, "store-unavailable")
+
+LOSSES: Final = {Kind.ERASE: "erased", Kind.FORGET: "forgotten"}
+"""After which kinds of events a client may hold what is nowhere any more, and how it is told."""
 
 routes = Routes("events", "The log by position: what each transaction did.")
 
@@ -39,9 +43,9 @@ def list_events(call: Call, query: EventsQuery) -> Response:
 
     With `Accept: text/event-stream` the answer is a stream that goes on as the log grows (Server-Sent Events): the same
     documents, of this scope alone, each with its position as `id`. An event `reset` says that what the client holds may
-    be wrong, and why: `erased` (something was erased here), `gap` (events are missing), `ahead` (the log ends before
-    the position that the client named). There is a comment every 15 seconds; a client comes again after 3 seconds and
-    goes on by `Last-Event-ID`.
+    be wrong, and why: `erased` and `forgotten` (something of this scope was), `gap` (events are missing), `ahead` (the
+    log ends before the position that the client named). There is a comment every 15 seconds; a client comes again after
+    3 seconds and goes on by `Last-Event-ID`.
     """
     kinds = _kinds(query.kinds)
     if call.method == "GET" and _wants_stream(call):
@@ -93,8 +97,8 @@ def _page(reader: Reader, kinds: frozenset[Kind], after: int, limit: int) -> Pag
         document, concerns = _event(reader, event, payloads)
         if not concerns:
             continue
-        if event.kind is Kind.ERASE:
-            parts.append(frames.reset(position, "erased", document))  # for all: what was erased may be held
+        if reason := LOSSES.get(event.kind):
+            parts.append(frames.reset(position, reason, document))  # for all: what is gone may be held
         elif event.kind in kinds:
             parts.append(frames.message(position, document))
     return Page(frames=parts, position=position)
@@ -135,12 +139,14 @@ def _wants_stream(call: Call) -> bool:
 
 
 def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> tuple[Wire, bool]:
-    """An event as the wire writes it, and whether it is of this scope, or of the schema that its tenant shares."""
+    """An event as the wire writes it, and whether it is of this scope, or may be, or of what its tenant shares."""
     scope: Scope = reader.scope
     changes = decode(event, payloads, tenant=scope.tenant)
     here = any(head.slot.scope == scope for head in changes.slots) or any(e.scope == scope for e in changes.erasures)
     recorded: list[JSON] = [each.kept.episode for each in changes.verbatims if each.kept.scope == scope]
     here = here or bool(recorded) or any(record.scope == scope for record in changes.records)
+    stones: list[JSON] = [stone.id for stone in changes.tombstones if _concerns(stone, scope)]
+    here = here or bool(stones)
     # the first write of a tenant brings its schema along: who did that is for those of its scope to know
     tells_who = here or event.kind is Kind.SCHEMA
     document: Wire = {
@@ -149,11 +155,21 @@ def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> tuple
         "kind": event.kind.value,
         "principal": event.principal if tells_who else None,
         "digest": event.digest.hex(),
-        "claims": [claim.id for claim in changes.claims] if here else [],
+        "claims": [claim.id for claim in changes.claims if claim.slot.scope == scope],
         "ended": [each.claim for each in changes.transitions if each.state in ENDED] if here else [],
-        "opened": [version.id for version in changes.opened] if here else [],
-        "closed": [version.id for version in changes.closed] if here else [],
+        "expired": [each.claim for each in changes.transitions if each.state is Lifecycle.EXPIRED] if here else [],
+        "opened": [version.id for version in changes.opened if version.slot.scope == scope],
+        "closed": [version.id for version in changes.closed if version.slot.scope == scope],
         "episodes": recorded,
+        "tombstones": stones,
         "schema_version": changes.schema.version if changes.schema else None,
     }
-    return document, here or changes.schema is not None
+    words_went = event.kind is Kind.ERASE and not changes.erasures  # of old episodes, in no scope that it would name
+    return document, here or words_went or changes.schema is not None
+
+
+def _concerns(stone: Tombstone, scope: Scope) -> bool:
+    """Whether something of a scope was forgotten: a subject is forgotten in all purposes of its namespace."""
+    if stone.target is Target.SUBJECT:
+        return stone.scope.namespace == scope.namespace
+    return stone.scope == scope

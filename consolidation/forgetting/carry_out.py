@@ -1,7 +1,7 @@
 """How a plan becomes a commit: slots folded without what goes, payloads restated or destroyed, a tombstone."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from consolidation.confidence import recount, statement
 from consolidation.finish import shown_rows, versions_opened
@@ -13,7 +13,7 @@ from graph.restating import Cut, cut, empty
 from ontology.claims import Claim
 from ontology.events import ChangeSet, Commit, Destroyed, Kind, Removal, Restated, Shown, SlotHead
 from ontology.facts import FactVersion, Slot, Support
-from ontology.ids import ClaimId, Ledger, Owner, Place, tombstone_id
+from ontology.ids import ClaimId, Ledger, Owner, Place, kind_of, locate, tombstone_id
 from ontology.instants import Instant
 from ontology.tombstones import Tombstone, mark
 from ontology.values import ValueKey
@@ -32,8 +32,45 @@ class Deed:
     blocks: bool
 
 
-def commit_of(tx: Transaction, plan: Plan, deed: Deed, salts: Callable[[], bytes]) -> Commit:
-    """All that forgetting writes. The transaction reads what is stored, and has applied nothing yet."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """What was forgotten before, in a past that a backup does not have."""
+
+    stone: Tombstone
+    end: int
+    """The position at which the backup ends."""
+    lost: tuple[tuple[int, Owner], ...]
+    """The payloads that did not come back."""
+    cut: tuple[Restated, ...]
+    """What is left of those that came back without what they quoted."""
+
+    def stone_as(self, made: Tombstone) -> Tombstone:
+        """The tombstone as it was, for what was there by then, in the commit of a new one."""
+        was = self.stone
+        return replace(
+            was,
+            id=made.id,
+            subject=was.subject if self._is_there(was.subject) else None,
+            destroyed=tuple(id for id in was.destroyed if self._is_there(id)),
+            restated=tuple(id for id in was.restated if self._is_there(id)),
+            claims=tuple(id for id in was.claims if self._is_there(id)),
+            facts=tuple(id for id in was.facts if self._is_there(id)),
+            position=made.position,
+            recorded_at=made.recorded_at,
+            lifted=None,
+        )
+
+    def _is_there(self, id: str | None) -> bool:
+        return id is not None and locate(id, kind_of(id) or "").position <= self.end
+
+
+def commit_of(
+    tx: Transaction, plan: Plan, deed: Deed, salts: Callable[[], bytes], before: Before | None = None
+) -> Commit:
+    """All that forgetting writes. The transaction reads what is stored, and has applied nothing yet.
+
+    With `before`, it is forgotten again.
+    """
     folded = _Folded(plan, deed)
     what = _cut(plan)
     owners = {c.slot.subject for c in plan.cuts} | {slot.subject for slot in plan.quotes}
@@ -46,6 +83,11 @@ def commit_of(tx: Transaction, plan: Plan, deed: Deed, salts: Callable[[], bytes
     if plan.cited:
         restated += cut(tx.payloads_about(None), what, salts=salts)
     stone = _tombstone(plan, deed, whole, restated)
+    if before is not None:
+        stone = before.stone_as(stone)
+        payloads += before.lost
+        taken = {(each.position, each.payload.subject) for each in restated}
+        restated += [each for each in before.cut if (each.position, each.payload.subject) not in taken]
     changes = ChangeSet(
         position=deed.position,
         recorded_at=deed.now,

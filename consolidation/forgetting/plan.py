@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -12,11 +13,12 @@ from graph.paging import each_told
 from graph.ports import OrderKey, Page, Transaction
 from ontology.claims import Entity, Source, Told
 from ontology.episodes import RecordedEpisode
+from ontology.errors import NotFound
 from ontology.facts import Fact, FactVersion, Slot
-from ontology.ids import ClaimId, EntityId, EpisodeId, FactId, SessionId, is_recorded
+from ontology.ids import ENTITY, EPISODE, ClaimId, EntityId, EpisodeId, FactId, SessionId, is_recorded, locate
 from ontology.scope import Scope
 from ontology.sessions import Session
-from ontology.tombstones import Marked, Target, normalised
+from ontology.tombstones import Marked, Target, Tombstone, normalised
 from ontology.values import entity_value, value_key
 
 NAMES: Final = ("name", "alias")
@@ -124,6 +126,19 @@ def plan_of(tx: Transaction, wanted: Wanted, scopes: Sequence[Scope]) -> Plan:
     return _Gathering(tx, wanted, scopes).plan()
 
 
+def plan_again(tx: Transaction, stone: Tombstone, scopes: Sequence[Scope], end: int) -> Plan:
+    """What is here of what a tombstone stands for, by its ids alone: no word of it is known any more.
+
+    `end` is the position up to which ids are those that the tombstone means.
+    """
+    whole = stone.target is Target.SUBJECT and stone.subject is not None
+    subject: Entity | None = None
+    if whole and stone.subject is not None and locate(stone.subject, ENTITY).position <= end:
+        subject = Entity(id=stone.subject, namespace=stone.scope.namespace, key=None)
+    wanted = Wanted(scope=stone.scope, target=stone.target, subject=subject, predicate=stone.predicate)
+    return _Gathering(tx, wanted, scopes).again(stone, end)
+
+
 class _Gathering:
     def __init__(self, tx: Transaction, wanted: Wanted, scopes: Sequence[Scope]) -> None:
         self._wanted = wanted
@@ -142,6 +157,26 @@ class _Gathering:
         self._cited()
         self._notes()
         return self._plan
+
+    def again(self, stone: Tombstone, end: int) -> Plan:
+        plan = self._plan
+        recorded = [EpisodeId(id) for id in stone.destroyed if is_recorded(id)]
+        plan.episodes += [id for id in recorded if locate(id, EPISODE).position <= end]
+        emptied = [EpisodeId(id) for id in stone.restated if is_recorded(id)]
+        for tx in self._here:
+            for id in stone.claims:
+                with suppress(NotFound):
+                    plan.claims[id] = tx.claim(id)
+        for tx in self._here:
+            for episode in emptied:
+                with suppress(NotFound):
+                    if tx.recorded_episode(episode).verbatim is not None:
+                        plan.emptied.append(episode)
+                        self._quoting(tx, episode)
+        for tx in self._here:
+            self._cuts(tx)
+        self._cited()
+        return plan
 
     # ---- claims
 

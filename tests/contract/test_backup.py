@@ -399,8 +399,8 @@ def moved_within(lines: Lines) -> Lines:
 def of_no_owner(lines: Lines) -> Lines:
     """The id of an owner is damaged."""
     found = documents(lines)
-    event = next(event for event in events(found) if event["digests"][-1][0])
-    event["digests"][-1][0] = "ent-1"
+    event = next(event for event in events(found) if event["sealed"][-1][0])
+    event["sealed"][-1][0] = "ent-1"
     return written(found)
 
 
@@ -473,7 +473,7 @@ def test_other_keys_restore_nothing(vault: Vault) -> None:
     world = World(NaiveStore())
     lines, _ = vault.back_up(lived(world))
     copy = NaiveStore()
-    with pytest.raises(Incorrect, match="was sealed with the keys 'a tree', and the key file has 'another'"):
+    with pytest.raises(Incorrect, match="was sealed with the keys 'a tree', and not with 'another'"):
         restore(copy, lambda: lines, vault.sealing(), tree="another", now=LATER)
     with pytest.raises(Incorrect, match="does not open with its key"):
         Vault(OwnerKeys({"": bytes(32)})).restore(copy, lines)

@@ -47,9 +47,10 @@ class Known:
         )
         world.declare("knows", cardinality="many")
 
-    def forget(self, tenant: Tenant, tombstone: Tombstone) -> None:
+    def forget(self, tenant: Tenant, tombstone: Tombstone, secret: bytes) -> None:
         """What stands for backups."""
         assert tenant == tombstone.scope.tenant
+        assert len(secret) == 32
         self.told.append(tombstone)
 
     def record(self, *episodes: NewEpisode, scope: Scope = SCOPE) -> list[EpisodeId]:

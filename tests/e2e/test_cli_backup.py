@@ -5,13 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from api.backup_keys import KeyFile
-from api.wiring import SystemRandomness
 from graph.sqlite_store.store import SqliteStore
-from ontology.scope import Tenant, scope_of
 from tests.e2e.command_line import CommandLine
 
-DEFAULT = Tenant("default")
 MARKER = "ZX-MARKER-77"
 
 
@@ -50,9 +46,20 @@ def test_a_backup_brings_everything_back(vigencia: CommandLine, name: str) -> No
 
     assert restored.code == 0
     assert restored.rows == done.rows
-    assert "1 keys, 0 owners of namespaces, 0 episodes to be read; 0 payloads were left out" in restored.err
+    assert "1 keys, 0 owners of namespaces, 0 episodes to be read; 0 tombstones were applied again" in restored.err
     assert hashes(vigencia, *elsewhere(vigencia)) == hashes(vigencia)
     assert [row[0] for row in vigencia("keys", "list", *elsewhere(vigencia)).rows] == [key]
+
+
+def test_what_came_after_a_backup_follows_it(vigencia: CommandLine) -> None:
+    """So that nobody needs the whole journal again."""
+    position = vigencia("backup", "file", "--json").document["tenants"]["default"]["position"]
+    vigencia("remember", "mira", "lives_in", "Oslo")
+    vigencia("restore", "file", *elsewhere(vigencia))
+    assert vigencia("journal", "export", "later.jsonl", "--after", str(position)).code == 0
+    done = vigencia("journal", "import", "later.jsonl", *elsewhere(vigencia), "--json")
+    assert (done.code, done.document["events"]) == (0, 1)
+    assert hashes(vigencia, *elsewhere(vigencia)) == hashes(vigencia)
 
 
 def test_the_second_backup_takes_the_keys_that_are_there(vigencia: CommandLine) -> None:
@@ -73,22 +80,36 @@ def test_one_tenant_alone(vigencia: CommandLine) -> None:
 
 
 def test_what_was_forgotten_is_in_no_restored_store(vigencia: CommandLine) -> None:
+    vigencia("remember", "noor", "knows", "mira")
     vigencia("backup", "old")
-    store = SqliteStore(str(vigencia.folder / "vigencia.db"))
-    with store.read(scope_of("default")) as reader:
-        mira = reader.entities_by_key(["mira"])["mira"].id
-    store.close()
-    key_file(vigencia).destroy(DEFAULT, [mira])
+    manifest = vigencia("forget", "mira", "--dry-run", "--json").document["manifest"]
+    assert vigencia("forget", "mira", "--manifest", manifest).code == 0
 
     done = vigencia("restore", "old", *elsewhere(vigencia), "--json")
 
-    assert (done.code, done.document["unreadable"]) == (0, 2)
+    assert (done.code, done.document["forgotten"]) == (0, 1)
+    assert done.document["unreadable"] > 0
     assert MARKER.encode() not in b"".join(path.read_bytes() for path in vigencia.folder.glob("again.db*"))
+    assert vigencia("state", "mira", *elsewhere(vigencia)).code == 3
+    assert "forgotten" in vigencia("remember", "mira", "lives_in", "Oslo", *elsewhere(vigencia)).err
     assert vigencia("state", "noor", "--tenant", "acme", *elsewhere(vigencia)).rows[0][2] == "Riga"
+    assert hashes(vigencia, *elsewhere(vigencia))
+
+    new = vigencia("backup", "new", "--json")
+    assert (new.code, new.document["left_out"]) == (0, 0)
+    assert vigencia("restore", "new", *elsewhere(vigencia, "new.db"), "--json").document["unreadable"] == 0
+    assert hashes(vigencia, *elsewhere(vigencia, "new.db")) == hashes(vigencia)
 
 
-def key_file(vigencia: CommandLine) -> KeyFile:
-    return KeyFile(vigencia.folder / "backup.keys", vigencia.folder / "master.key", SystemRandomness())
+def test_a_backup_destroys_first_what_a_server_without_keys_forgot(vigencia: CommandLine) -> None:
+    vigencia("backup", "old")
+    keys = {name: vigencia.environment.pop(name) for name in ("VIGENCIA_BACKUP_KEYS", "VIGENCIA_MASTER_KEY_FILE")}
+    manifest = vigencia("forget", "mira", "--dry-run", "--json").document["manifest"]
+    assert vigencia("forget", "mira", "--manifest", manifest).code == 0
+    vigencia.environment |= keys
+    assert vigencia("backup", "new").code == 0
+    done = vigencia("restore", "old", *elsewhere(vigencia), "--json").document
+    assert (done["forgotten"], done["unreadable"] > 0) == (1, True)
 
 
 def test_without_keys_a_backup_says_how_to_get_them(vigencia: CommandLine) -> None:
@@ -100,6 +121,18 @@ def test_without_keys_a_backup_says_how_to_get_them(vigencia: CommandLine) -> No
         none = vigencia(command, "file")
         assert (none.code, "openssl rand -hex 32 > master.key" in none.err) == (2, True)
     assert sorted(path.name for path in vigencia.folder.glob("*.key*")) == ["master.key"]
+
+
+def test_doctor_tries_the_keys(vigencia: CommandLine) -> None:
+    def found() -> tuple[bool, str]:
+        checks = vigencia("doctor", "--json").document["checks"]
+        return next((check["fine"], check["finding"]) for check in checks if check["check"] == "backup keys")
+
+    assert found() == (True, "no backup was made yet")
+    vigencia("backup", "file")
+    assert found() == (True, "backup.keys opens with master.key")
+    (vigencia.folder / "master.key").write_text("cd" * 32)
+    assert found()[0] is False
 
 
 def test_a_restore_is_refused_where_something_is(vigencia: CommandLine) -> None:

@@ -174,6 +174,28 @@ def test_kinds_are_chosen_and_erasures_are_told_to_all(client: httpx2.Client) ->
     assert [error["pointer"] for error in refused["errors"]] == ["/kinds"]
 
 
+def test_what_is_forgotten_is_told_in_every_purpose_of_the_namespace_with_its_own_ids_alone(
+    client: httpx2.Client,
+) -> None:
+    write(client)
+    write(client, purpose="health")
+    with streaming(client) as here, streaming(client, purpose="health") as there:
+        here.frame(), there.frame()
+        preview = client.post("/v1/forget", json={"subject": "mira"}).json()
+        done = client.post("/v1/forget", json={"subject": "mira", "confirm": preview["manifest"]}).json()
+        closed = []
+        for stream in (here, there):
+            told = stream.event()
+            assert (told["name"], told["reason"], told["kind"]) == ("reset", "forgotten", "forget")
+            assert told["tombstones"] == [done["tombstone"]]
+            closed.append(set(told["closed"]))
+        assert not closed[0] & closed[1]
+    with streaming(client, namespace="other", after=0) as elsewhere:
+        write(client, subject="eve", namespace="other")
+        assert [elsewhere.event()["position"] for _ in range(2)] == [1, 4]
+    assert 'vigencia_results_total{result="forgotten"} 1.0' in client.get("/metrics").text
+
+
 def test_a_client_that_knows_more_than_there_is_begins_anew(client: httpx2.Client) -> None:
     write(client)
     with streaming(client, {"Last-Event-ID": "99"}) as stream:
