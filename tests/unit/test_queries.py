@@ -81,7 +81,7 @@ def test_a_query_of_one_store_alone_has_a_reason() -> None:
 def test_every_query_of_the_graph_that_tells_a_claim_gives_the_same_columns() -> None:
     files = ("queries", "forgetting")
     texts = [(resources.files("graph.neo4j_store") / f"{file}.cypher").read_text(encoding="utf-8") for file in files]
-    told = [re.findall(r"RETURN (c\.position, [^;]*?)\[\(t:Transition\)", text) for text in texts]
+    told = [re.findall(r"RETURN (c\.position, [^/]*?)\[\(t:Transition\)", text) for text in texts]
 
     assert [len(found) > 2 for found in told] == [True, True]
     assert len({" ".join(columns.split()) for found in told for columns in found}) == 1
