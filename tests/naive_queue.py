@@ -69,6 +69,8 @@ class NaiveQueue:
         for *_, tenant, id in due[:limit]:
             with self._changing(tenant) as (operations, _):
                 found = operations[id]
+                if found not in _free(operations, now):  # another worker was faster
+                    continue
                 operation = replace(
                     found.operation, state=State.RUNNING, attempts=found.operation.attempts + 1, changed_at=now
                 )

@@ -17,7 +17,7 @@ from graph.journal import decode
 from graph.ports import Reader
 from graph.state import etag
 from ontology.canonical import incorrect
-from ontology.claims import ENDED
+from ontology.claims import ENDED, Lifecycle
 from ontology.errors import JSON, Busy, shown
 from ontology.events import Event, Kind, Payload
 from ontology.instants import OPEN_END
@@ -157,6 +157,7 @@ def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> tuple
         "digest": event.digest.hex(),
         "claims": [claim.id for claim in changes.claims if claim.slot.scope == scope],
         "ended": [each.claim for each in changes.transitions if each.state in ENDED] if here else [],
+        "expired": [each.claim for each in changes.transitions if each.state is Lifecycle.EXPIRED] if here else [],
         "opened": [version.id for version in changes.opened if version.slot.scope == scope],
         "closed": [version.id for version in changes.closed if version.slot.scope == scope],
         "episodes": recorded,

@@ -1,5 +1,6 @@
 """What holds: exact state at two instants."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from starlette.responses import Response
@@ -39,9 +40,7 @@ def read_state(call: Call, query: ServedQuery) -> Response:
         about = asked(call, reader, query.subject, query.predicate, query.value)
         facts, names = _state(question, about, certain=query.certainty == "certain")
         answer = facts_answer(question, facts, order_of, names, **live(call.schemas.of(reader), [query.predicate]))
-    if query.session is not None:
-        scope = call.scope(query.namespace, query.purpose, needs=Grant.READ)
-        call.served(scope, query.session, [fact.version for fact in facts[: query.limit]])
+    _remember(call, query, facts)
     return answer
 
 
@@ -90,7 +89,16 @@ def read_states(call: Call, query: NoQuery) -> Response:
         )
         names = {s.id: s for s in subjects if s is not None}
         tools = live(call.schemas.of(reader), [pair.predicate for pair in body.pairs])
-        return facts_answer(question, facts, order_of, names, **tools)
+        answer = facts_answer(question, facts, order_of, names, **tools)
+    _remember(call, body, facts)
+    return answer
+
+
+def _remember(call: Call, asked: ServedQuery | StateBody, facts: Sequence[Fact]) -> None:
+    """Remember what is served, where it is served in a session."""
+    if asked.session is not None:
+        scope = call.scope(asked.namespace, asked.purpose, needs=Grant.READ)
+        call.served(scope, asked.session, [fact.version for fact in facts[: asked.limit]])
 
 
 def order_of(fact: Fact) -> OrderKey:

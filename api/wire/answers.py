@@ -328,6 +328,7 @@ class Event(_Answer):
     digest: str
     claims: list[str]
     ended: list[str]
+    expired: list[str] = Field(description="Claims whose time was over, as the sweep wrote it.")
     opened: list[str]
     closed: list[str]
     episodes: list[str]

@@ -311,6 +311,9 @@ class StateBody(_Body):
     known_at: DateText | None = None
     certainty: Literal["certain", "any"] = "any"
     tz: DateText | None = None
+    session: Annotated[str, Field(max_length=500)] | None = Field(
+        None, description="Where the answer is served to an agent: what it says again in this session is an echo."
+    )
     min_position: int | None = Field(None, ge=0, lt=2**62)
     limit: int = Field(50, ge=1, le=200)
     cursor: Annotated[str, Field(max_length=600)] | None = None

@@ -163,7 +163,7 @@ RETURN q.tenant, q.place ORDER BY q.receipts_since LIMIT $limit
 
 // name: forget_receipts
 UNWIND $places AS place
-MATCH (q:Operation {place: place}) WHERE q.receipts_since < $before
+MATCH (q:Operation {place: place}) WHERE q.state = 'done' AND q.changed_at < $before
 SET q.receipts = null, q.receipts_since = null
 RETURN count(q)
 

@@ -23,6 +23,7 @@ from consolidation.extraction.base import (
     Trust,
     Verdict,
 )
+from consolidation.forgetting.forgetter import Forgetter, Named
 from consolidation.items import Reject
 from consolidation.pipeline import KnownFacts, Pipeline
 from consolidation.policy import OWNER, Authority
@@ -468,6 +469,26 @@ def test_who_was_served_what_is_kept_as_fingerprints_with_a_key(room: Room) -> N
         assert seen.fact("agent", "s", version.slot, text_key("milk")) is None
         late = Served(reader, Instant(room.clock.now() + 31 * DAY))
         assert late.fact("agent", "s", version.slot, version.value_key) is None, "whether or not it was swept"
+
+
+def test_what_was_served_of_whom_is_forgotten_is_forgotten_too(room: Room) -> None:
+    room.read("Mira likes tea\nBo likes tea", source="bo")
+    serving = Serving(store=room.store, clock=room.clock, randomness=SeededRandomness(7))
+    with room.store.read(SCOPE) as reader:
+        mira, bo = (reader.fact(_facts(room, key, "likes")[0]).version for key in ("mira", "bo"))
+    serving.register(SCOPE, "agent", "s", [mira, bo])
+    forgetter = Forgetter(store=room.store, clock=room.clock, randomness=SeededRandomness(8), outside=[])
+    named = Named(subject="mira")
+    manifest = str(forgetter.preview(SCOPE, named, blocks=True)["manifest"])
+    forgetter.forget(SCOPE, "person", named, confirm=manifest, blocks=True)
+    with room.store.read(SCOPE) as reader:
+        seen = Served(reader, room.clock.now())
+        assert seen.fact("agent", "s", mira.slot, mira.value_key) is None
+        assert seen.fact("agent", "s", bo.slot, bo.value_key) == bo.id
+    room.clock.advance(SECOND)
+    later = room.read("Mira likes tea\nBo likes tea", source="chat", session="s")
+    assert [(each["predicate"], each["echo"]) for each in later["claims"]] == [("likes", True)]
+    assert [each["rule"] for each in later["held"]] == ["forgotten"]
 
 
 # --- signatures

@@ -165,9 +165,10 @@ def test_p14_what_was_served_in_a_session_comes_back_as_an_echo(api: Api) -> Non
     api.write(KNOWN | {"source": "inspector-1"})
     asked = {"subject": "supplier-8", "predicate": "payout_account"}
     api.read("/v1/state", **asked, session="s-1")
+    answer(api.post("/v1/state", {"pairs": [asked], "session": "s-3"}))
     line = {"text": "Supplier-8 has the payout account acct-100.", "source": "agent"}
-    receipts = said(api, line | {"session": "s-1"}, line | {"session": "s-2"})
-    assert [receipt["claims"][0]["echo"] for receipt in receipts] == [True, False]
+    receipts = said(api, *(line | {"session": session} for session in ("s-1", "s-2", "s-3")))
+    assert [receipt["claims"][0]["echo"] for receipt in receipts] == [True, False, True]
     (fact,) = api.read("/v1/state", **asked)["items"]
     assert (fact["sources"], fact["occurrences"]) == (2, 2)
     problem(api.get("/v1/state", **asked, session=" "), 400, "invalid-request")

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 
-from api.wiring import make_sweeper
+from api.wiring import make_sweeper, make_worker
 from consolidation.retention import Swept
 from ontology.instants import DAY, SECOND
 from tests.e2e.conftest import Api, Item, answer, codes, problem
@@ -163,23 +163,33 @@ def test_a_note_lives_and_dies(noted: Api) -> None:
     assert [noted.get(path).status_code for path in known] == [404, 200]
     for event in noted.read("/v1/events", limit=200)["items"]:
         assert "MARKER" not in str(event)
-    erased, swept = (noted.read("/v1/events")["items"][-number] for number in (1, 2))
-    assert {erased["principal"], swept["principal"]} <= {"sweep", "agent"}
+    swept = noted.read("/v1/events", limit=200)["items"][-1]
+    assert (swept["kind"], swept["principal"]) == ("erase", "sweep")
+    assert swept["expired"] == [receipt["items"][1]["claim"]]
 
 
 def test_the_words_of_an_episode_go_and_it_says_when_and_why(api: Api) -> None:
-    body = {"episodes": [{"text": "MARKER words", "source": "chat", "observed_at": "2026-01-01T00:00:00Z"}]}
+    """What was made of the words goes with them; what a claim quotes stays with the claim."""
+    words = "Anna joined Fjordwind. MARKER is in the other sentence."
+    body = {"episodes": [{"text": words, "source": "chat", "observed_at": "2026-01-01T00:00:00Z"}]}
     (item,) = api.client.post("/v1/episodes", json=body).json()["items"]
     path = f"/v1/episodes/{item['episode']}"
-    assert (api.read(path)["text"], api.read(path)["erased"]) == ("MARKER words", False)
+    api.clock.advance(SECOND)
+    make_worker(api.services).work_off()
+    before = api.read(path)
+    assert (before["text"], before["erased"], before["operation"]["state"]) == (words, False, "done")
+    assert before["record"] is not None
     api.clock.advance(91 * DAY)
     settings = api.services.settings.model_copy(update={"verbatim_ttl": "P90D"})
     object.__setattr__(api.services, "settings", settings)
-    assert make_sweeper(api.services).sweep() == Swept(verbatims=1)
+    assert make_sweeper(api.services).sweep() == Swept(verbatims=1, receipts=1, keys=1), "the key of the worker"
 
     gone = api.read(path)
     assert (gone["text"], gone["erased"], gone["erased_because"]) == (None, True, "its words are kept for P90D")
     assert gone["erased_at"] is not None
-    assert gone["source"] == "chat"
+    assert (gone["source"], gone["record"], gone["operation"]["receipts"]) == ("chat", None, None)
+    assert gone["claims"] == before["claims"] != []
+    assert gone["claims"][0]["span"]["quote"] == "Anna joined Fjordwind"
+    assert "MARKER" not in str(gone)
     again = api.client.post("/v1/episodes", json=body).json()["items"][0]
     assert (again["episode"], again["duplicate"]) == (item["episode"], True)
