@@ -90,6 +90,8 @@ class KeyFile:
         self._master = master
         self._randomness = randomness
         self._lock = threading.Lock()
+        self._told: tuple[object, frozenset[tuple[Tenant, str]]] = None, frozenset()
+        """Which tombstones a certain file has, by their manifests: to tell of each again shall cost little."""
 
     def exists(self) -> bool:
         return self.path.is_file()
@@ -130,10 +132,10 @@ class KeyFile:
         with self._locked():
             if not self.exists():
                 return
+            if self._knows(tenant, tombstone):
+                return
             ring = self.read()
             known = ring.graves.get(tenant, ())
-            if any(grave.stone.manifest == tombstone.manifest for grave in known):
-                return
             emptied = [owner for owner in tombstone.restated if is_recorded(owner)]
             trees = [
                 replace(tree, keys=tree.keys.without(tenant, tombstone.destroyed).renewed(tenant, emptied))
@@ -141,6 +143,15 @@ class KeyFile:
             ]
             grave = Grave(stone=tombstone, secret=secret)
             self._write(KeyRing(trees=tuple(trees), graves={**ring.graves, tenant: (*known, grave)}))
+
+    def _knows(self, tenant: Tenant, tombstone: Tombstone) -> bool:
+        found = self.path.stat()
+        file = found.st_ino, found.st_mtime_ns, found.st_size
+        if self._told[0] != file:
+            graves = self.read().graves
+            told = frozenset((of, grave.stone.manifest) for of, each in graves.items() for grave in each)
+            self._told = file, told
+        return (tenant, tombstone.manifest) in self._told[1]
 
     def _new_tree(self) -> Tree:
         return Tree(name=self._randomness.bytes(8).hex(), keys=OwnerKeys({"": self._randomness.bytes(KEY_BYTES)}))

@@ -9,7 +9,7 @@ from api.auth.key_file import load_keys
 from api.auth.loopback import is_loopback
 from api.auth.opening import check_exposure, open_tokens
 from api.settings import Settings, config_file, effective, read_settings, unknown_variables
-from api.wiring import place_of, services
+from api.wiring import key_file_of, place_of, services
 from consolidation.worker import findings
 from graph.ports import Finding, Grade
 from ontology.errors import VigenciaError
@@ -63,6 +63,16 @@ def _settings(settings: Settings, *, store: str | None, tenant: str | None) -> I
         except VigenciaError as exc:
             finding = f"{exc.message}; `serve` will refuse to start"
             yield Finding(check="keys", finding=finding, grade=Grade.FAILED)
+    try:
+        key_file = key_file_of(settings)
+        if key_file is not None:
+            finding = "no backup was made yet"
+            if key_file.exists():
+                key_file.read()
+                finding = f"{key_file.path} opens with {settings.master_key_file}"
+            yield Finding(check="backup keys", finding=finding)
+    except VigenciaError as exc:
+        yield Finding(check="backup keys", finding=str(exc), grade=Grade.FAILED)
     try:
         tokens = open_tokens(settings)
         if tokens is not None:

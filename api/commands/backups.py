@@ -117,13 +117,13 @@ def restore(
             raise NotFound(f"there is no file {shown(file)}", remedy="check its name")
         tree = ring.tree(tree_of(_lines(path)))
         with services(settings) as opened, counted(progress, quiet, "checking") as (bar, checked), _resumable():
+            key_file.begin_tree()  # first: without it what comes after the backup might have no key
             again = Again(store=opened.store, clock=opened.clock, randomness=opened.randomness)
             done = bring_back(
                 opened.store, lambda: _lines(path), Sealing(tree.keys, opened.randomness), tree=tree.name,
                 now=opened.clock.now(), resume=resume, checking=checked, progress=next_phase(bar, "restoring"),
                 forget_again=lambda tenant, gone: again.forget(tenant, ring.tombstones(tenant), gone),
             )  # fmt: skip
-            key_file.begin_tree()
             bar.end()
         if as_json:
             out.document(

@@ -137,9 +137,9 @@ class Forgetter:
         """Tell those outside again of every tombstone: whoever was killed after a commit may not have told them."""
         for tenant in self._store.tenants() if self._outside else ():
             with self._store.read(scope_of(tenant)) as reader:
-                stones = [*each_tombstone(reader)]
+                stones, secret = [*each_tombstone(reader)], reader.secret() or b""
             for stone in stones:
-                self._tell(stone)
+                self._tell(stone, secret)
 
     # ---- what these are made of
 
@@ -175,18 +175,16 @@ class Forgetter:
 
     def _ended(self, scope: Scope, stone: Tombstone) -> dict[str, JSON]:
         """What is done after the commit, each time anew, and the receipt."""
-        self._tell(stone)
+        with self._store.read(scope) as reader:
+            secret = reader.secret() or b""
+        self._tell(stone, secret)
         scrubbed = self._store.scrub()
         return receipt(stone) | {
             "verification": verified(self._store, stone),
             "files": {"scrubbed": scrubbed.done, "left": scrubbed.left},
         }
 
-    def _tell(self, stone: Tombstone) -> None:
-        if not self._outside:
-            return
-        with self._store.read(stone.scope) as reader:
-            secret = reader.secret() or b""
+    def _tell(self, stone: Tombstone, secret: bytes) -> None:
         for each in self._outside:
             each.forget(stone.scope.tenant, stone, secret)
 

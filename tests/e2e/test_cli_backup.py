@@ -123,6 +123,18 @@ def test_without_keys_a_backup_says_how_to_get_them(vigencia: CommandLine) -> No
     assert sorted(path.name for path in vigencia.folder.glob("*.key*")) == ["master.key"]
 
 
+def test_doctor_tries_the_keys(vigencia: CommandLine) -> None:
+    def found() -> tuple[bool, str]:
+        checks = vigencia("doctor", "--json").document["checks"]
+        return next((check["fine"], check["finding"]) for check in checks if check["check"] == "backup keys")
+
+    assert found() == (True, "no backup was made yet")
+    vigencia("backup", "file")
+    assert found() == (True, "backup.keys opens with master.key")
+    (vigencia.folder / "master.key").write_text("cd" * 32)
+    assert found()[0] is False
+
+
 def test_a_restore_is_refused_where_something_is(vigencia: CommandLine) -> None:
     vigencia("backup", "file")
     done = vigencia("restore", "file", "--json")

@@ -67,6 +67,17 @@ def test_what_was_forgotten_stays_so_and_the_rest_stays(file: KeyFile) -> None:
     assert after.tombstones(Tenant("other")) == []
 
 
+def test_what_another_process_wrote_counts(file: KeyFile, tmp_path: Path) -> None:
+    file.read_or_make()
+    other = KeyFile(file.path, tmp_path / "master.key", SeededRandomness(1))
+    file.forget(ACME, stone(ANNA, manifest="a"), b"")
+    other.forget(ACME, stone(BEN, manifest="b"), b"")
+    file.forget(ACME, stone(TALK, manifest="c"), b"")
+    other.forget(ACME, stone(ANNA, manifest="a"), b"")
+    assert [found.manifest for found, _ in file.read().tombstones(ACME)] == ["a", "b", "c"]
+    assert [key_of(file, owner) for owner in (ANNA, BEN, TALK)] == [None, None, None]
+
+
 def test_each_restore_begins_other_keys_and_forgetting_reaches_all_of_them(file: KeyFile) -> None:
     first = file.read_or_make().newest
     file.begin_tree()
