@@ -64,7 +64,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 ORDER BY c.position, c.ordinal
@@ -76,7 +76,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 ORDER BY c.position, c.ordinal
@@ -89,7 +89,7 @@ RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functiona
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
-  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo,
+  c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
     t.successor_position, t.successor_ordinal]]
 ORDER BY c.position, c.ordinal

@@ -7,24 +7,29 @@ import pytest
 
 from consolidation.episodes import NewEpisode, NewTurn
 from consolidation.records import Records
+from consolidation.retention import Keeping, Sweeper
+from consolidation.write import Writer
 from graph import journal, transfer
 from graph.journal_rows import seal
 from graph.ledger import ledger_hash
 from graph.ports import MemoryStore
+from ontology.durations import days
 from ontology.episodes import Cited, EpisodeRecord
 from ontology.errors import NotFound
 from ontology.events import ChangeSet, Kind, Restated
 from ontology.ids import EpisodeId
-from ontology.instants import Instant
+from ontology.instants import DAY, Instant
+from ontology.packs import load_core
 from ontology.scope import Scope, Tenant, scope_of
 from tests.conftest import SeededRandomness
 from tests.contract.test_episodes import Told
 from tests.contract.world import SCOPE
+from tests.naive_store import NaiveStore
 
 OTHER = scope_of("acme", "team")
 
 
-class Keeping(Told):
+class Read(Told):
     """A store behind the recorder, and what keeps records."""
 
     def __init__(self, store: MemoryStore) -> None:
@@ -65,8 +70,8 @@ def journal_body() -> bytes:
 
 
 @pytest.fixture
-def told(store: MemoryStore) -> Keeping:
-    return Keeping(store)
+def told(store: MemoryStore) -> Read:
+    return Read(store)
 
 
 def record(id: EpisodeId, summary: str | None = None, scope: Scope = SCOPE) -> EpisodeRecord:
@@ -78,7 +83,7 @@ def record(id: EpisodeId, summary: str | None = None, scope: Scope = SCOPE) -> E
     )  # fmt: skip
 
 
-def test_a_record_is_read_back_as_it_was_kept(told: Keeping) -> None:
+def test_a_record_is_read_back_as_it_was_kept(told: Read) -> None:
     id, other = told.recorded(), told.recorded("Another.")
     assert told.found(id) is None
     made = record(id, "In words of a model: \x00 'é' \U0001f44b")
@@ -91,7 +96,7 @@ def test_a_record_is_read_back_as_it_was_kept(told: Keeping) -> None:
         assert words.body[0].text == "Mira likes tea. It works."  # type: ignore[union-attr]
 
 
-def test_the_first_record_stays(told: Keeping) -> None:
+def test_the_first_record_stays(told: Read) -> None:
     id = told.recorded()
     first = told.keep(record(id))
     before = told.hash()
@@ -99,7 +104,7 @@ def test_the_first_record_stays(told: Keeping) -> None:
     assert told.hash() == before
 
 
-def test_a_record_is_found_in_its_scope_alone(told: Keeping) -> None:
+def test_a_record_is_found_in_its_scope_alone(told: Read) -> None:
     id = told.recorded()
     told.keep(record(id))
     for scope in (OTHER, scope_of("zeta")):
@@ -110,7 +115,7 @@ def test_a_record_is_found_in_its_scope_alone(told: Keeping) -> None:
         told.keep(record(EpisodeId("epi_aaaaaaaa_1_0")))
 
 
-def test_a_record_is_part_of_the_ledger_and_moves_with_the_journal(told: Keeping) -> None:
+def test_a_record_is_part_of_the_ledger_and_moves_with_the_journal(told: Read) -> None:
     id = told.recorded()
     before = told.hash()
     told.keep(record(id))
@@ -124,7 +129,7 @@ def test_a_record_is_part_of_the_ledger_and_moves_with_the_journal(told: Keeping
     assert told.found(id, copy) == replace(record(id), scope=copy)
 
 
-def test_a_record_goes_with_the_words_and_none_is_kept_after(told: Keeping) -> None:
+def test_a_record_goes_with_the_words_and_none_is_kept_after(told: Read) -> None:
     id = told.recorded()
     told.keep(record(id, "marker"))
     told.destroy(id)
@@ -132,3 +137,24 @@ def test_a_record_goes_with_the_words_and_none_is_kept_after(told: Keeping) -> N
     assert not [row for kind, row in told.store.ledger(SCOPE.tenant) if kind == "record"]
     assert told.keep(record(id, "marker")) is None
     assert transfer.verify_events(told.store, SCOPE.tenant) == []
+
+
+def test_a_record_goes_with_words_that_are_kept_for_a_time(told: Read) -> None:
+    id = told.recorded()
+    told.keep(record(id, "marker"))
+    writer = Writer(store=told.store, clock=told.clock, randomness=SeededRandomness(8), core=load_core())
+    keeping = Keeping(verbatim_ttl=days(1), receipt_days=30)
+    sweeper = Sweeper(
+        store=told.store, writer=writer, clock=told.clock, randomness=SeededRandomness(9), keeping=keeping
+    )  # fmt: skip
+    sweeper.sweep()
+    assert told.found(id) is not None
+    told.clock.advance(2 * DAY)
+    sweeper.sweep()
+    assert told.found(id) is None
+    with told.store.read(SCOPE) as reader:
+        assert reader.recorded_episode(id).verbatim is None
+    assert "marker" not in str(list(told.store.ledger(SCOPE.tenant)))
+    copy = NaiveStore()
+    transfer.rebuild(told.store, copy, SCOPE.tenant)
+    assert ledger_hash(copy, SCOPE.tenant) == told.hash()

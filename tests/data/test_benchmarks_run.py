@@ -2,10 +2,12 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
 
+from benchmarks import worker_soak
 from benchmarks.figures import table, write_json
 from benchmarks.sizes import TINY
 from benchmarks.suite import NEO4J, NEO4J_PARTS, SQLITE, SQLITE_PARTS, run
@@ -66,3 +68,13 @@ def test_every_part_runs_on_a_graph_server() -> None:
         if part not in names
     ] == []
     assert len(NEO4J_PARTS) == 5
+
+
+def test_a_worker_reads_all_that_comes_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["worker_soak", "--lines", "2", "--every", "1"])
+    worker_soak.main()
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert re.fullmatch(r"[1-9]\d* episodes accepted, all read, 0 dead letters", last)
