@@ -1,6 +1,7 @@
 """`vigencia worker`: to read episodes that were recorded."""
 
 import contextlib
+import logging
 import threading
 from typing import Annotated
 
@@ -8,6 +9,8 @@ import typer
 
 from api.commands import options
 from api.commands.answering import answering
+
+log = logging.getLogger("vigencia.api.worker")
 
 
 def worker(
@@ -26,7 +29,7 @@ def worker(
     """
     with answering(as_json=False, quiet=quiet) as out:
         from api.commands.serving import stoppable
-        from api.logs import configure
+        from api.logs import JSON_FORMAT, configure, told
         from api.settings import read_settings
         from api.wiring import make_worker, place_of, services
 
@@ -37,12 +40,18 @@ def worker(
             if drain:
                 out.line(str(made.work_off()))
                 return
-            if not quiet:
+            as_json = settings.log_format == JSON_FORMAT
+            if as_json:
+                log.info("the worker has begun", extra=told(store=place_of(settings).name))
+            elif not quiet:
                 out.tell(f"vigencia reads the episodes of {place_of(settings).name}; Ctrl-C stops it")
             try:
                 with contextlib.suppress(KeyboardInterrupt):
                     made.run_until(threading.Event().wait)
             finally:
                 if not made.stop(settings.lease_seconds):
-                    out.tell("the episode at hand did not end in time; another worker takes it over")
-            out.tell("stopped")
+                    log.warning("the episode at hand did not end in time; another worker takes it over")
+            if as_json:
+                log.info("the worker has ended")
+            else:
+                out.tell("stopped")

@@ -76,3 +76,12 @@ def test_what_both_stores_ask_has_the_same_name_in_the_same_order() -> None:
 def test_a_query_of_one_store_alone_has_a_reason() -> None:
     assert set(SQLITE) - set(NEO4J) == set(ONLY_SQLITE), "name it as the other store does, or say why here"
     assert set(NEO4J) - set(SQLITE) == set(ONLY_NEO4J), "name it as the other store does, or say why here"
+
+
+def test_every_query_of_the_graph_that_tells_a_claim_gives_the_same_columns() -> None:
+    files = ("queries", "forgetting")
+    texts = [(resources.files("graph.neo4j_store") / f"{file}.cypher").read_text(encoding="utf-8") for file in files]
+    told = [re.findall(r"RETURN (c\.position, [^/]*?)\[\(t:Transition\)", text) for text in texts]
+
+    assert [len(found) > 2 for found in told] == [True, True]
+    assert len({" ".join(columns.split()) for found in told for columns in found}) == 1
