@@ -2,11 +2,10 @@
 
 Episodes come in at a pace that a worker keeps up with, from two hundred people who keep moving, so that slots grow
 and their number does not. Each minute is a line: how many were read, how old the oldest that waits is, and how much
-memory the process has. What should be flat is the last two columns.
+memory of its own the process has. What should be flat is the last two columns.
 """
 
 import argparse
-import resource
 import tempfile
 import time
 from pathlib import Path
@@ -19,7 +18,6 @@ from ontology.instants import SECOND
 
 PEOPLE: Final = 200
 PER_SECOND: Final = 20
-_PAGE_KB: Final = resource.getpagesize() // 1024
 
 
 def main() -> None:
@@ -33,7 +31,7 @@ def main() -> None:
         services = world.open_store(Path(folder) / "soak.db")
         worker = make_worker(services)
         worker.start()
-        print("line   accepted/s   queued   oldest s   resident MB", flush=True)
+        print("line   accepted/s   queued   oldest s    own MB", flush=True)
         number, began = 0, time.monotonic()
         for line in range(1, asked.lines + 1):
             while time.monotonic() - began < line * asked.every:
@@ -47,7 +45,7 @@ def main() -> None:
             left = services.store.queue.backlog(now)
             age = 0.0 if left.overdue_since is None else max(0, now - left.overdue_since) / SECOND
             rate = number / (time.monotonic() - began)
-            print(f"{line:4}   {rate:10.1f}   {left.queued:6}   {age:8.2f}   {_resident_mb():11.1f}", flush=True)
+            print(f"{line:4}   {rate:10.1f}   {left.queued:6}   {age:8.2f}   {_own_mb():7.1f}", flush=True)
         deadline = time.monotonic() + 300
         while (left := services.store.queue.backlog(services.clock.now())).queued + left.running:
             if time.monotonic() > deadline:
@@ -70,9 +68,10 @@ def _episode(number: int) -> NewEpisode:
     )
 
 
-def _resident_mb() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * _PAGE_KB / 1024
+def _own_mb() -> float:
+    """Without the pages of the store's file, which the system maps and takes back as it likes."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(next(line.split()[1] for line in status.splitlines() if line.startswith("RssAnon"))) / 1024
 
 
 if __name__ == "__main__":

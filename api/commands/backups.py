@@ -88,6 +88,9 @@ def restore(
     resume: Annotated[
         bool, typer.Option("--resume", help="Pass over what an interrupted restore of this backup wrote.")
     ] = False,
+    forgotten_in: Annotated[
+        str | None, typer.Option("--forgotten-in", metavar="URL", help="A store whose tombstones count, too.")
+    ] = None,
     progress: ShowProgress = "auto",
     store: options.Store = None,
     as_json: options.AsJson = False,
@@ -99,7 +102,8 @@ def restore(
 
     vigencia restore memory.backup.gz --store bolt://localhost:7687 --json
 
-    What was forgotten since stays forgotten. Exit code 5 where the store is not empty.
+    What was forgotten since stays forgotten: the key file knows of it. Where the old store forgot without the key file,
+    name that with --forgotten-in. Exit code 5 where the store is not empty.
     """
     with answering(as_json=as_json, quiet=quiet) as out:
         from api.settings import read_settings
@@ -112,6 +116,9 @@ def restore(
 
         settings = read_settings(store=store)
         key_file, path = _key_file(settings), Path(file)
+        if forgotten_in is not None:
+            with services(read_settings(store=forgotten_in), must_exist=True) as other:
+                other.forgetter.resume()
         ring = key_file.read()
         if not path.is_file():
             raise NotFound(f"there is no file {shown(file)}", remedy="check its name")

@@ -170,7 +170,8 @@ class _Gathering:
         for tx in self._here:
             for episode in emptied:
                 with suppress(NotFound):
-                    if tx.recorded_episode(episode).verbatim is not None:
+                    recorded_then = tx.recorded_episode(episode)
+                    if recorded_then.verbatim is not None or recorded_then.destroyed is not None:
                         plan.emptied.append(episode)
                         self._quoting(tx, episode)
         for tx in self._here:
@@ -226,6 +227,9 @@ class _Gathering:
                 if id in cited or any(mentions(text) for text in told):
                     plan.emptied.append(id)
                     self._quoting(tx, id)
+            elif recorded.destroyed is not None and (id in cited or self._is_quoted(tx, id, mentions)):
+                plan.emptied.append(id)
+                self._quoting(tx, id)
         if wanted.target is Target.SOURCE:
             for id in plan.episodes:
                 plan.claims |= {each.claim.id: each for each in tx.all_of_episode(id)}
@@ -253,6 +257,11 @@ class _Gathering:
                     numbers = [note.number for note in notes]
                     plan.notes[session.id] = NotesCut(tx=here, session=left, numbers=numbers)
             after = page[-1]
+
+    def _is_quoted(self, tx: Transaction, episode: EpisodeId, mentions: "_Mentions") -> bool:
+        """Whether a claim quotes words that mention what goes, of an episode of which only such words are left."""
+        quotes = tx.quotes([told.claim.id for told in tx.all_of_episode(episode)])
+        return any(mentions(quote.text) for quote in quotes.values())
 
     def _quoting(self, tx: Transaction, episode: EpisodeId) -> None:
         others = [t.claim for t in tx.all_of_episode(episode) if t.claim.id not in self._plan.claims]

@@ -131,9 +131,7 @@ class FactReads(Snapshot):
             return []
         now, judged = self._is_now(as_of.known_at), self._judged(as_of.known_at)
         if now:
-            rows = self._connection.all(
-                "state_now", (*about, as_of.valid_at, certain, as_of.known_at, page.limit + 1, judged)
-            )
+            rows = self._connection.all("state_now", (*about, as_of.valid_at, certain, as_of.known_at, page.limit + 1))
         else:
             rows = self._connection.all("state_as_of", (*about, as_of.valid_at, as_of.known_at))
         whole = now or all(row[0] is not None and row[8] > as_of.valid_at for row in rows)

@@ -75,7 +75,7 @@ GROUP BY e.position, e.ordinal ORDER BY e.position, e.ordinal LIMIT ?10
 
 -- name: state_now
 -- In a functional slot nothing lies beside a certain version: the last one that has begun holds, or it ended and
--- only possible ones that begin after its end can. In no order.
+-- only possible ones that begin after its end can. In no order, with what has expired.
 SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
   v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
   s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain,
@@ -88,11 +88,6 @@ JOIN versions v INDEXED BY versions_current ON v.slot_pk = s.pk AND v.recorded_t
      FROM versions c INDEXED BY versions_current
      WHERE c.slot_pk = s.pk AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?6 AND c.certain = 1
      ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
-  AND (v.may_expire_at > ?10 OR EXISTS (
-    SELECT 1 FROM extents x JOIN claims y ON y.tenant_pk = v.tenant_pk AND y.position = x.claim_position
-      AND y.ordinal = x.claim_ordinal
-    WHERE x.slot_pk = v.slot_pk AND x.value_key = v.value_key AND x.valid_from >= v.valid_from AND x.valid_from < v.valid_to
-      AND x.recorded_from <= ?8 AND x.recorded_to > ?8 AND y.expires_at > ?10))
 LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
   AND u.recorded_from = (SELECT max(n.recorded_from) FROM support n
     WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= ?8)

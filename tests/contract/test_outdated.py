@@ -3,6 +3,7 @@
 from typing import Any
 
 from graph.outdated import Outdated, outdated
+from graph.state import resolve_for
 from ontology.facts import Fact
 from ontology.instants import DAY, Instant
 from ontology.schema_document import pack_from_document
@@ -20,6 +21,7 @@ def listed(
 ) -> list[Outdated]:  # fmt: skip
     now = Instant(world.clock.now() + days * DAY)
     with world.store.read(scope) as reader:
+        resolve_for(reader, now, None, None)
         return outdated(reader, world.writer.schema(scope), now, limit=limit, after=after)
 
 
@@ -75,3 +77,11 @@ def test_what_is_not_believed_any_more_and_other_scopes_are_left_out(world: Worl
     assert values(listed(world, scope=other)) == ["13"]
     world.write(withdraw(episode="e-1"))
     assert listed(world) == []
+
+
+def test_what_has_expired_is_left_out(world: World) -> None:
+    world.tell("gate-0", "queue", "12", "2020-01-01", ttl="P1D")
+    world.tell("gate-0", "queue", "15", "2021-01-01")
+    govern(world, queue={"volatility": "live", "tool": "t"})
+    assert values(listed(world)) == ["12", "15"]
+    assert values(listed(world, days=2)) == ["15"]

@@ -17,6 +17,7 @@ from graph.ledger import ledger_hash
 from graph.transfer import rebuild, verify_events
 from ontology.claims import Lifecycle
 from ontology.durations import days
+from ontology.errors import NotFound
 from ontology.facts import AsOf
 from ontology.ids import ClaimId, EpisodeId
 from ontology.instants import DAY, SECOND, Instant, parse_instant
@@ -24,6 +25,7 @@ from ontology.operations import State, operation_of
 from ontology.schema_document import pack_from_document
 from ontology.scope import scope_of
 from tests.conftest import SeededRandomness
+from tests.contract.test_forgetting import ELSEWHERE, MARKER, Known, tell_everything
 from tests.contract.world import ALL, SCOPE, World, claim, texts
 from tests.naive_store import NaiveStore
 
@@ -244,3 +246,22 @@ def test_unused_verbatims_stay_readable_from_their_payload(world: World) -> None
         ((_, payload),) = tx.payloads_about(episode)
         left = read_verbatim(payload, SCOPE.tenant)
     assert getattr(left, "body", None) == "words that stay"
+
+
+@pytest.mark.parametrize("first", ["subject", "episode"])
+def test_what_a_sweep_went_over_can_still_be_forgotten(world: World, first: str) -> None:
+    known = Known(world)
+    episode = tell_everything(known)
+    world.clock.advance(91 * DAY)
+    swept = sweeper(world, verbatim_days=90).sweep()
+    assert swept.verbatims == 1
+    assert swept.erased > 0, "the notes, which have a time to live by their kind"
+    if first == "subject":
+        known.away(f"{MARKER}-key")
+        known.away(f"{MARKER}-key", scope=ELSEWHERE)
+        assert MARKER not in known.rows() + known.journal()
+    known.away(episode=episode)
+    with world.store.read(SCOPE) as reader, pytest.raises(NotFound):
+        reader.recorded_episode(episode)
+    assert verify_events(world.store, SCOPE.tenant) == []
+    assert sweeper(world, verbatim_days=90).sweep() == NOTHING

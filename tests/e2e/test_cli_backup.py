@@ -101,14 +101,17 @@ def test_what_was_forgotten_is_in_no_restored_store(vigencia: CommandLine) -> No
     assert hashes(vigencia, *elsewhere(vigencia, "new.db")) == hashes(vigencia)
 
 
-def test_a_backup_destroys_first_what_a_server_without_keys_forgot(vigencia: CommandLine) -> None:
+@pytest.mark.parametrize("later", ["backup", "restore"])
+def test_what_a_server_without_keys_forgot_loses_them_later(vigencia: CommandLine, later: str) -> None:
     vigencia("backup", "old")
     keys = {name: vigencia.environment.pop(name) for name in ("VIGENCIA_BACKUP_KEYS", "VIGENCIA_MASTER_KEY_FILE")}
     manifest = vigencia("forget", "mira", "--dry-run", "--json").document["manifest"]
     assert vigencia("forget", "mira", "--manifest", manifest).code == 0
     vigencia.environment |= keys
-    assert vigencia("backup", "new").code == 0
-    done = vigencia("restore", "old", *elsewhere(vigencia), "--json").document
+    named = [] if later == "backup" else ["--forgotten-in", vigencia.environment["VIGENCIA_STORE"]]
+    if later == "backup":
+        assert vigencia("backup", "new").code == 0
+    done = vigencia("restore", "old", *elsewhere(vigencia), *named, "--json").document
     assert (done["forgotten"], done["unreadable"] > 0) == (1, True)
 
 

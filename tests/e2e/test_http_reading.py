@@ -183,6 +183,7 @@ def test_events_tell_what_each_transaction_did_in_this_scope(work: Api) -> None:
     assert [bool(event["opened"]) for event in here["items"]] == [False, True, False, True]
     assert here["items"][2] | {"recorded_at": "", "digest": ""} == {
         "position": 3, "recorded_at": "", "kind": "write", "principal": None, "digest": "", "claims": [], "ended": [],
+        "expired": [], "tombstones": [],
         "opened": [], "closed": [], "episodes": [], "schema_version": None,
     }  # fmt: skip
     assert elsewhere["items"][2]["claims"] == [receipt["items"][0]["claim"]]

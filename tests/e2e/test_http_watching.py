@@ -4,6 +4,7 @@ import io
 import json
 import logging
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +20,13 @@ from api.logs import AUDIT, JsonFormatter, TextFormatter
 from api.settings import read_settings
 from api.wiring import make_worker, open_services, working
 from consolidation.episodes import NewEpisode
+from consolidation.extraction.base import EpisodeText, Extraction
+from consolidation.pipeline import KnownFacts
 from graph.ports import Finding, Grade
 from ontology.errors import Fault, Unavailable
 from ontology.instants import Instant
+from ontology.operations import State
+from ontology.schema import Schema
 from ontology.scope import scope_of
 from tests.conftest import FrozenClock, SeededRandomness
 from tests.e2e.conftest import Api, answer, fact, issued, local_client, problem
@@ -412,3 +417,40 @@ def test_a_registry_may_be_handed_in(world: World) -> None:
         registry.get_sample_value("vigencia_requests_total", {"method": "GET", "route": "/healthz", "status": "200"})
         == 1
     )
+
+
+# ---- the end
+
+
+class Slow:
+    """Reads nothing, and takes until it is let go."""
+
+    def __init__(self) -> None:
+        self.has_begun, self.may_end = threading.Event(), threading.Event()
+
+    def version(self, schema: Schema) -> str:
+        return "slow 1"
+
+    def read(self, text: EpisodeText, schema: Schema, known: KnownFacts) -> Extraction:
+        self.has_begun.set()
+        self.may_end.wait(60)
+        return Extraction(candidates=(), notes=())
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(60.0, State.DONE), (0.0, State.RUNNING)])
+def test_the_end_waits_for_the_episode_at_hand_as_long_as_is_set(tmp_path: Path, seconds: float, state: State) -> None:
+    slow, scope = Slow(), scope_of("default")
+    settings = read_settings(store=f"sqlite:///{tmp_path / 'slow.db'}", drain_seconds=seconds)
+    opened = open_services(settings, reads=slow)
+    with working(opened) as services:
+        recorded: Any = services.recorder.record(scope, "person", [NewEpisode(text="x")]).receipt["items"]
+        services.wake_worker()
+        assert slow.has_begun.wait(60)
+        threading.Timer(0.5 if seconds else 5, slow.may_end.set).start()
+        services.drain.begin()
+    assert opened.store.queue.operation(scope, recorded[0]["operation"]).state is state
+    assert slow.may_end.is_set() is (state is State.DONE)
+    slow.may_end.set()
+    assert services.worker is not None
+    assert services.worker.stop(60)
+    opened.close()
