@@ -200,6 +200,19 @@ def test_the_words_of_episodes_go_in_time_and_what_claims_quote_stays(
         assert tx.words_recorded(world.clock.now(), limit=9, after=(0, 0)) == [young]
 
 
+def test_what_came_of_an_episode_goes_with_its_words_which_it_quotes(world: World) -> None:
+    read, failed = recorded(world, "MARKER one")[0], recorded(world, "MARKER two", scope=BILLING)[0]
+    now, queue = world.clock.now(), world.store.queue
+    for lease in queue.lease("w", now, until=Instant(now + SECOND), limit=2):
+        if lease.operation.scope == SCOPE:
+            assert queue.complete(lease, b'{"notes": ["MARKER"]}', now)
+    world.clock.advance(11 * DAY)
+    assert sweeper(world, verbatim_days=10).sweep() == Swept(verbatims=2)
+    operation = queue.operation(SCOPE, operation_of(read))
+    assert (operation.state, operation.receipts) == (State.DONE, None)
+    assert queue.operation(BILLING, operation_of(failed)).receipts is None
+
+
 def test_what_came_of_an_episode_is_kept_for_a_while(world: World) -> None:
     (episode,) = recorded(world, "words")
     now, queue = world.clock.now(), world.store.queue
