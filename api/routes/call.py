@@ -152,7 +152,7 @@ class Call:
             try:
                 yield reader
             except NotFound as exc:
-                graves = Graves(reader)
+                graves = Graves(reader, shown=True)
                 for id in _IDS.findall(f"{self.path} {self.query_string.decode('latin-1')}"):
                     stone = graves.of_id(id)
                     if stone is not None:

@@ -286,7 +286,7 @@ def _earlier(tx: Transaction, wanted: Wanted | None, named: Named, target: Targe
 def _answers_that_mention(tx: Transaction, plan: Plan) -> Iterator[object]:
     """The handles of the answers that name what goes, by id or by word."""
     ids = {id.encode() for id in (*plan.claims, *plan.facts, *plan.episodes, *([plan.whole] if plan.whole else []))}
-    words = [orjson.dumps(word) for _, word in plan.words]
+    words = [orjson.dumps(word) for kind, word in plan.words if kind is not Marked.PURPOSE]
     for answer in tx.kept_answers():
         if answer.receipt:
             document = zlib.decompress(answer.receipt)
