@@ -200,6 +200,7 @@ class Call:
 
     def note(self, scope: Permitted, id: SessionId, notes: Sequence[NewNote], *, key: str | None) -> "Written":
         """Add notes to a session of a scope that was asked for writing; raises as `Sessions.note` does."""
+        self._spend(len(notes))
         noted = self.services.sessions.note(
             scope.demand(Grant.WRITE), self.principal.name, id, notes, key=key, standing=self._standing(scope)
         )

@@ -295,5 +295,5 @@ def _answers_that_mention(tx: Transaction, plan: Plan) -> Iterator[object]:
 
 
 def _words(named: Named) -> str:
-    given = named.subject or named.episode or named.source
+    given = next(text for text in (named.subject, named.episode, named.source) if text is not None)
     return shown(given) if named.predicate is None else f"{shown(named.predicate)} of {shown(given)}"

@@ -328,6 +328,16 @@ def test_a_batch_counts_by_its_items(limited: Api) -> None:
     assert seen["vigencia_rate_limited_total budget=write"] == 2
 
 
+def test_notes_count_one_by_one(limited: Api) -> None:
+    session = answer(limited.post("/v1/sessions", {}))["id"]
+    notes = {"notes": [{"text": str(number)} for number in range(3)]}
+    noted = limited.post(f"/v1/sessions/{session}/notes", notes)
+    assert noted.headers["ratelimit"].startswith('"write";r=1;')
+
+    problem(limited.post(f"/v1/sessions/{session}/notes", notes), 429, "rate-limited")
+    assert limited.read(f"/v1/sessions/{session}")["notes"] == 3
+
+
 def test_a_long_question_is_a_read(limited: Api) -> None:
     response = limited.post("/v1/state", {"pairs": [{"subject": "mira"}]})
 
