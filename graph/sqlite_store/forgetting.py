@@ -95,9 +95,12 @@ class SqliteForgettingTransaction(ForgettingReads):
                 self._connection.many("leave_lane", [(*key, f"episode|{id}")])
                 let_go(self._connection, self._scope.tenant, operation_of(id), now)
 
-    def forget_readings(self, episodes: Sequence[EpisodeId]) -> None:
-        places = (decoding.place(id, EPISODE, self._ledger) for id in episodes)
-        self._connection.many("forget_reading", [(self._tenant_pk, *place) for place in places if place is not None])
+    def forget_readings(self, episodes: Sequence[EpisodeId], now: Instant) -> None:
+        for id in episodes:
+            place = decoding.place(id, EPISODE, self._ledger)
+            if place is not None:
+                self._connection.many("forget_reading", [(self._tenant_pk, *place)])
+                let_go(self._connection, self._scope.tenant, operation_of(id), now)
 
 
 class Forgetting:
