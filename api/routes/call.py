@@ -177,13 +177,15 @@ class Call:
         """Operations of a scope that was asked for reading, or in which one was just queued. Raises `NotFound`."""
         queue = self.services.store.queue
         permitted_scope = scope.demand(Grant.READ, Grant.WRITE)
-        return [queue.operation(permitted_scope, id) for id in ids]
+        return self._quoting(permitted_scope, [queue.operation(permitted_scope, id) for id in ids])
 
     def operations_in(
         self, scope: Permitted, state: State, *, limit: int, after: OperationId | None
     ) -> Sequence[Operation]:
         """Those in a state of a scope that was asked for reading."""
-        return self.services.store.queue.operations(scope.demand(Grant.READ), state, limit=limit, after=after)
+        permitted_scope = scope.demand(Grant.READ)
+        found = self.services.store.queue.operations(permitted_scope, state, limit=limit, after=after)
+        return self._quoting(permitted_scope, [*found])
 
     def retry(self, scope: Permitted, id: OperationId) -> bool:
         """Queue a failed operation of a scope that was asked for writing anew; false for one that is not failed."""
@@ -348,6 +350,12 @@ class Call:
             finally:
                 if anything_shown():
                     self._known = self.schemas.of(reader), reader.scope
+
+    def _quoting(self, scope: Scope, operations: list[Operation]) -> list[Operation]:
+        """These; if something came of one, the schema is kept, which tells what of that is sensitive."""
+        if any(operation.receipts is not None for operation in operations):
+            self._known = self.services.writer.schema(scope), scope
+        return operations
 
     def _spend(self, items: int) -> None:
         """Count the items of a batch but one, which the request itself has cost. Raises `RateLimited`."""
