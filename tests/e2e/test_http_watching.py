@@ -428,8 +428,8 @@ def test_what_came_of_an_episode_is_audited_wherever_it_is_shown(api: Api) -> No
     assert make_worker(api.services).work_off()
     operation = api.read(f"/v1/sessions/{session}")["operations"][0]
     for method, path in (
-        ("GET", f"/v1/operations/{operation}"), ("GET", "/v1/operations?state=done"), ("GET", f"/v1/sessions/{session}"),
-        ("POST", f"/v1/sessions/{session}/end"),
+        ("GET", f"/v1/operations/{operation}"), ("GET", "/v1/operations?state=done"),
+        ("GET", f"/v1/sessions/{session}"), ("POST", f"/v1/sessions/{session}/end"),
     ):  # fmt: skip
         with heard(AUDIT) as said:
             assert MARKER in str(answer(api.client.request(method, path)))
