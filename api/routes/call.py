@@ -21,7 +21,7 @@ from api.requests import NO_ROUTE, PRINCIPAL, REQUEST_ID, ROUTE
 from api.routes.schemas import Schemas
 from api.sensitive import anything_shown, audit, noting
 from api.wire.violations import validated
-from consolidation.admission import Standing, namespaces, transfer
+from consolidation.admission import Standing, admit_owner, namespaces, transfer
 from consolidation.episodes import NewEpisode
 from consolidation.forgetting.forgetter import Named, tombstones_of
 from consolidation.forgetting.graves import Graves, gone
@@ -188,9 +188,15 @@ class Call:
         return self._quoting(permitted_scope, [*found])
 
     def retry(self, scope: Permitted, id: OperationId) -> bool:
-        """Queue a failed operation of a scope that was asked for writing anew; false for one that is not failed."""
-        now = self.services.clock.now()
-        retried = self.services.store.queue.retry(scope.demand(Grant.WRITE), id, now)
+        """Queue a failed operation of a scope that was asked for writing anew; false for one that is not failed.
+
+        Raises `NotFound`, and `Forbidden` unless the caller may write as the owner: what is read then is written.
+        """
+        now, queue, permitted_scope = self.services.clock.now(), self.services.store.queue, scope.demand(Grant.WRITE)
+        queue.operation(permitted_scope, id)  # what is not there makes nobody an owner
+        with self.services.store.write(permitted_scope) as tx:
+            admit_owner(tx, self.principal.name, self._standing(scope), now)
+        retried = queue.retry(permitted_scope, id, now)
         self.services.wake_worker()
         return retried
 
