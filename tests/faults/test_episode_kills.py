@@ -1,12 +1,10 @@
 """A server that records and reads episodes, and a worker beside it, are killed again and again: nothing is lost."""
 
-import json
 import random
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,6 +14,7 @@ from graph.transfer import verify_events
 from ontology.ids import OperationId
 from ontology.operations import State
 from tests.conftest import FrozenClock
+from tests.faults.acknowledged import kill, lines_of
 from tests.faults.episodes import LINES, SCOPE, is_poison, worker_of
 from tests.sizes import scaled
 
@@ -36,10 +35,9 @@ class Running:
 
     def kill(self) -> tuple[dict[int, OperationId], bool]:
         """The operations that were acknowledged, and whether all were. A line that was cut acknowledges nothing."""
-        self._process.kill()
-        out, err = self._process.communicate(timeout=60)
+        out, err = kill(self._process)
         assert self._ready, err
-        lines: list[Any] = [json.loads(line) for line in out.splitlines(keepends=True) if line.endswith("\n")]
+        lines = lines_of(out)
         told = {int(number): OperationId(id) for line in lines if line != "done" for number, id in line.items()}
         return told, "done" in lines
 

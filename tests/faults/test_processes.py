@@ -21,6 +21,7 @@ from graph.transfer import verify_events
 from ontology.errors import Busy
 from ontology.instants import Instant, parse_instant
 from ontology.schema_document import pack_from_document
+from tests.faults.acknowledged import kill, lines_of
 from tests.faults.process import BUSY_SECONDS, PARTS, SCOPE, counted, open_store, writer_of
 from tests.sizes import scaled
 
@@ -62,11 +63,6 @@ def all_done(processes: list[subprocess.Popen[str]]) -> list[list[Any]]:
         assert "locked" not in err
         printed.append(lines_of(out))
     return printed
-
-
-def lines_of(out: str) -> list[Any]:
-    """The complete lines; what was cut by a kill is no acknowledgement."""
-    return [json.loads(line) for line in out.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def started_together(does: str, path: str, *options: str, skews: bool = False) -> list[list[Any]]:
@@ -147,8 +143,7 @@ def test_a_reader_in_another_process_sees_whole_transactions_while_one_writes(pa
             if len(seen) >= scaled(3000) and (seen[0]["position"] < seen[-1]["position"] or time.monotonic() > until):
                 break
         for each in (reader, writer):
-            each.kill()
-            _, err = each.communicate()
+            _, err = kill(each)
             assert "Traceback" not in err, err
     positions = [snapshot["position"] for snapshot in seen]
     assert positions == sorted(positions)
@@ -165,8 +160,7 @@ def test_a_writer_that_is_killed_at_random_loses_nothing_it_acknowledged(path: s
             assert writer.stdout is not None
             first = writer.stdout.readline()
             time.sleep(rng.uniform(0, 0.08))
-            writer.kill()
-            out, err = writer.communicate()
+            out, err = kill(writer)
         assert "Traceback" not in err, err
         acknowledged |= {f"{name} {done['number']}" for done in lines_of(first + out)}
         store = open_store(path)

@@ -1,6 +1,5 @@
 """Who keeps and ends sessions is killed again and again: no note is lost before it was read, none is left after."""
 
-import json
 import random
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from ontology.ids import SessionId
 from ontology.operations import State, episode_of
 from ontology.sessions import Stage
 from tests.conftest import FrozenClock
+from tests.faults.acknowledged import kill, lines_of
 from tests.faults.sessions import NOTES, SCOPE, words_of, worker_of
 from tests.sizes import scaled
 
@@ -33,10 +33,9 @@ def run(path: str, first: int, count: int, seconds: float) -> list[Any]:
     assert process.stdout is not None
     ready = process.stdout.readline()
     time.sleep(seconds)
-    process.kill()
-    out, err = process.communicate(timeout=60)
+    out, err = kill(process)
     assert ready, err
-    return [json.loads(line) for line in out.splitlines(keepends=True) if line.endswith("\n")]
+    return lines_of(out)
 
 
 def test_every_note_is_there_until_it_was_read_and_gone_after(tmp_path: Path) -> None:
