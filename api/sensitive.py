@@ -18,15 +18,15 @@ from ontology.scope import Scope
 if TYPE_CHECKING:
     from api.auth.principals import Principal
 
-Shown = tuple[EntityId, str]
-"""A subject, and the predicate of what is shown of it."""
+Shown = tuple[EntityId | None, str]
+"""A subject, and the predicate of what is shown of it; none where nobody was found of whom it is said."""
 
 _shown: ContextVar[list[Shown] | None] = ContextVar("vigencia_shown", default=None)
 
 log: Final = logging.getLogger(AUDIT)
 
 
-def note(subject: EntityId, predicate: str) -> None:
+def note(subject: EntityId | None, predicate: str) -> None:
     """What is said of a subject under a predicate is shown."""
     shown = _shown.get()
     if shown is not None:
@@ -57,7 +57,9 @@ def audit(
     for subject, name in shown:
         predicate = schema.predicates.get(name)
         if predicate is not None and predicate.governance.sensitive:
-            subjects.setdefault(name, {})[subject] = None
+            known = subjects.setdefault(name, {})
+            if subject is not None:
+                known[subject] = None
     for name, ids in subjects.items():
         fields = told(
             request_id=request_id, tenant=scope.tenant, principal=principal.name, namespace=scope.namespace,

@@ -216,7 +216,7 @@ class Settings(BaseSettings):
     )
     writes_per_minute: int = Field(
         120_000, ge=0, le=100_000_000,
-        description="how many items and episodes a principal may write in a minute; 0 for any number",
+        description="how many items, notes and episodes a principal may write in a minute; 0 for any number",
     )  # fmt: skip
     streams_max: int = Field(
         100, ge=0, le=10_000, description="how many event streams a server keeps open, half of them for one principal"

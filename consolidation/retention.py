@@ -136,7 +136,8 @@ class Sweeper:
             after = last.position, last.ordinal
 
     def _destroy(self, tx: Transaction, episodes: Sequence[EpisodeId], reason: str) -> None:
-        """Leave of the words of these episodes only when they went, and why; the commit names each payload."""
+        """Leave of the words of these episodes only when they went, and why; the commit names each payload. What came
+        of their reading quotes them, and notes of which they were made are the same words."""
         head, now = tx.head, self._commits.time_after(tx.head)
         restated = [
             Restated(position=position, payload=destroyed(payload, now, reason, salt=self._commits.salt()))
@@ -145,6 +146,7 @@ class Sweeper:
         ]
         changes = ChangeSet(position=head.position + 1, recorded_at=now, kind=Kind.ERASE, principal=SWEEPER)
         commit = journal.commit(changes, head, salts=self._commits.salt, restated=restated)
+        tx.forget_readings(episodes, self._clock.now())
         tx.apply(commit, ledger=self._commits.ledger(head))
 
     def _receipts(self, stopped: Stopped) -> Swept:

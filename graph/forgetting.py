@@ -84,6 +84,11 @@ class ForgettingTransaction(Protocol):
         that were handed over to them are erased."""
         ...
 
+    def forget_readings(self, episodes: Sequence[EpisodeId], now: Instant) -> None:
+        """Let nothing stay of what was read in these episodes, which quotes their words; their operations stay as they
+        are. Notes that were handed over to them are erased, read or not."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scrubbed:

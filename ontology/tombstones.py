@@ -38,6 +38,8 @@ class Marked(StrEnum):
     SOURCE = "source"
     EPISODE = "episode"
     """The id of an episode that a caller made up."""
+    PURPOSE = "purpose"
+    """One in which something showed of a subject: reads in another one are not told that it was forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,13 @@ def end_reading(operations: Operations, episodes: Iterable[EpisodeId], reason: s
             operations[ended.id] = Queued(operation=ended, lane=lane, token=found.token + 1)
 
 
+def forget_readings(operations: Operations, episodes: Iterable[EpisodeId]) -> None:
+    for episode in episodes:
+        found = operations.get(operation_of(episode))
+        if found is not None:
+            operations[found.operation.id] = replace(found, operation=replace(found.operation, receipts=None))
+
+
 class NaiveQueue:
     """The operations of all tenants of a naive store."""
 

@@ -702,6 +702,11 @@ class NaiveTransaction(NaiveReader, NaiveSessionTransaction):
         for episode in episodes:
             self.of_sessions.let_go(operation_of(episode), now)
 
+    def forget_readings(self, episodes: Sequence[EpisodeId], now: Instant) -> None:
+        naive_queue.forget_readings(self._tables.operations, episodes)
+        for episode in episodes:
+            self.of_sessions.let_go(operation_of(episode), now)
+
     def payloads_about(self, subject: Owner | None) -> list[tuple[int, Payload]]:
         found = [(position, payload) for position, payload in self._tables.payloads if payload.subject == subject]
         return sorted(found, key=lambda row: row[0])

@@ -21,7 +21,7 @@ from api.requests import NO_ROUTE, PRINCIPAL, REQUEST_ID, ROUTE
 from api.routes.schemas import Schemas
 from api.sensitive import anything_shown, audit, noting
 from api.wire.violations import validated
-from consolidation.admission import Standing, namespaces, transfer
+from consolidation.admission import Standing, admit_owner, namespaces, transfer
 from consolidation.episodes import NewEpisode
 from consolidation.forgetting.forgetter import Named, tombstones_of
 from consolidation.forgetting.graves import Graves, gone
@@ -152,7 +152,7 @@ class Call:
             try:
                 yield reader
             except NotFound as exc:
-                graves = Graves(reader)
+                graves = Graves(reader, shown=True)
                 for id in _IDS.findall(f"{self.path} {self.query_string.decode('latin-1')}"):
                     stone = graves.of_id(id)
                     if stone is not None:
@@ -177,18 +177,26 @@ class Call:
         """Operations of a scope that was asked for reading, or in which one was just queued. Raises `NotFound`."""
         queue = self.services.store.queue
         permitted_scope = scope.demand(Grant.READ, Grant.WRITE)
-        return [queue.operation(permitted_scope, id) for id in ids]
+        return self._quoting(permitted_scope, [queue.operation(permitted_scope, id) for id in ids])
 
     def operations_in(
         self, scope: Permitted, state: State, *, limit: int, after: OperationId | None
     ) -> Sequence[Operation]:
         """Those in a state of a scope that was asked for reading."""
-        return self.services.store.queue.operations(scope.demand(Grant.READ), state, limit=limit, after=after)
+        permitted_scope = scope.demand(Grant.READ)
+        found = self.services.store.queue.operations(permitted_scope, state, limit=limit, after=after)
+        return self._quoting(permitted_scope, [*found])
 
     def retry(self, scope: Permitted, id: OperationId) -> bool:
-        """Queue a failed operation of a scope that was asked for writing anew; false for one that is not failed."""
-        now = self.services.clock.now()
-        retried = self.services.store.queue.retry(scope.demand(Grant.WRITE), id, now)
+        """Queue a failed operation of a scope that was asked for writing anew; false for one that is not failed.
+
+        Raises `NotFound`, and `Forbidden` unless the caller may write as the owner: what is read then is written.
+        """
+        now, queue, permitted_scope = self.services.clock.now(), self.services.store.queue, scope.demand(Grant.WRITE)
+        queue.operation(permitted_scope, id)  # what is not there makes nobody an owner
+        with self.services.store.write(permitted_scope) as tx:
+            admit_owner(tx, self.principal.name, self._standing(scope), now)
+        retried = queue.retry(permitted_scope, id, now)
         self.services.wake_worker()
         return retried
 
@@ -200,6 +208,7 @@ class Call:
 
     def note(self, scope: Permitted, id: SessionId, notes: Sequence[NewNote], *, key: str | None) -> "Written":
         """Add notes to a session of a scope that was asked for writing; raises as `Sessions.note` does."""
+        self._spend(len(notes))
         noted = self.services.sessions.note(
             scope.demand(Grant.WRITE), self.principal.name, id, notes, key=key, standing=self._standing(scope)
         )
@@ -347,6 +356,12 @@ class Call:
             finally:
                 if anything_shown():
                     self._known = self.schemas.of(reader), reader.scope
+
+    def _quoting(self, scope: Scope, operations: list[Operation]) -> list[Operation]:
+        """These; if something came of one, the schema is kept, which tells what of that is sensitive."""
+        if any(operation.receipts is not None for operation in operations):
+            self._known = self.services.writer.schema(scope), scope
+        return operations
 
     def _spend(self, items: int) -> None:
         """Count the items of a batch but one, which the request itself has cost. Raises `RateLimited`."""

@@ -13,6 +13,7 @@ from api.routes.streaming import EventStream, Page
 from api.wire import answers, frames, rendering
 from api.wire.queries import EventsQuery
 from api.wire.rendering import Wire
+from consolidation.forgetting.graves import Graves
 from graph.journal import decode
 from graph.ports import Reader
 from graph.state import etag
@@ -22,7 +23,6 @@ from ontology.errors import JSON, Busy, shown
 from ontology.events import Event, Kind, Payload
 from ontology.instants import OPEN_END
 from ontology.scope import Scope
-from ontology.tombstones import Target, Tombstone
 
 PROBLEMS: Final = (*EVERYWHERE, "store-unavailable")
 
@@ -145,7 +145,7 @@ def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> tuple
     here = any(head.slot.scope == scope for head in changes.slots) or any(e.scope == scope for e in changes.erasures)
     recorded: list[JSON] = [each.kept.episode for each in changes.verbatims if each.kept.scope == scope]
     here = here or bool(recorded) or any(record.scope == scope for record in changes.records)
-    stones: list[JSON] = [stone.id for stone in changes.tombstones if _concerns(stone, scope)]
+    stones: list[JSON] = [stone.id for stone in changes.tombstones if Graves(reader, shown=True).meets(stone)]
     here = here or bool(stones)
     # the first write of a tenant brings its schema along: who did that is for those of its scope to know
     tells_who = here or event.kind is Kind.SCHEMA
@@ -166,10 +166,3 @@ def _event(reader: Reader, event: Event, payloads: tuple[Payload, ...]) -> tuple
     }
     words_went = event.kind is Kind.ERASE and not changes.erasures  # of old episodes, in no scope that it would name
     return document, here or words_went or changes.schema is not None
-
-
-def _concerns(stone: Tombstone, scope: Scope) -> bool:
-    """Whether something of a scope was forgotten: a subject is forgotten in all purposes of its namespace."""
-    if stone.target is Target.SUBJECT:
-        return stone.scope.namespace == scope.namespace
-    return stone.scope == scope

@@ -163,11 +163,11 @@ def subject_of(reader: Reader, text: str) -> Entity | None:
     mention = entity_mention(text, pointer="/subject")
     if mention.key is not None:
         found = reader.entities_by_key([mention.key]).get(mention.key)
-        stone = Graves(reader).of_word(Marked.KEY, mention.key) if found is None else None
+        stone = Graves(reader, shown=True).of_word(Marked.KEY, mention.key) if found is None else None
     else:
         id = mention.id or EntityId(text)
         found = reader.entities_by_id([id]).get(id)
-        stone = Graves(reader).of_id(id) if found is None else None
+        stone = Graves(reader, shown=True).of_id(id) if found is None else None
     if stone is not None:
         raise gone(f"{shown(text)} was forgotten", stone)
     return found

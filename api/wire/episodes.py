@@ -8,6 +8,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from api.sensitive import note
 from api.wire.answers import When
 from api.wire.queries import LIMIT, Limit, ScopeQuery, Words
 from consolidation.episodes import TEXT, NewEpisode, NewTurn
@@ -204,8 +205,12 @@ class Episode(_Answer):
 
 
 def operation_document(operation: Operation) -> dict[str, JSON]:
-    """An operation as the wire shows it."""
+    """An operation as the wire shows it; what came of it quotes what was said of somebody under a predicate."""
     waits = operation.state.value == "queued"
+    receipts = None if operation.receipts is None else orjson.loads(operation.receipts)
+    for part in ("claims", "held", "refused"):
+        for each in (receipts or {}).get(part, ()):
+            note((each.get("subject") or {}).get("id"), str(each["predicate"]))
     return {
         "id": operation.id,
         "episode": operation.episode,
@@ -213,7 +218,7 @@ def operation_document(operation: Operation) -> dict[str, JSON]:
         "attempts": operation.attempts,
         "next_at": format_instant(operation.next_at) if waits else None,
         "reason": operation.reason,
-        "receipts": None if operation.receipts is None else orjson.loads(operation.receipts),
+        "receipts": receipts,
         "queued_at": format_instant(operation.queued_at),
         "changed_at": format_instant(operation.changed_at),
     }

@@ -284,7 +284,7 @@ def _answers_that_mention(tx: Transaction, plan: Plan) -> Iterator[object]:
     """The handles of the answers that name what goes, by id or by word."""
     whole = [] if plan.whole is None else [plan.whole]
     ids = {id.encode() for id in (*plan.claims, *plan.facts, *plan.episodes, *plan.emptied, *whole)}
-    words = [orjson.dumps(word) for _, word in plan.words]
+    words = [orjson.dumps(word) for kind, word in plan.words if kind is not Marked.PURPOSE]
     for answer in tx.kept_answers():
         if answer.receipt:
             document = zlib.decompress(answer.receipt)
@@ -293,5 +293,5 @@ def _answers_that_mention(tx: Transaction, plan: Plan) -> Iterator[object]:
 
 
 def _words(named: Named) -> str:
-    given = named.subject or named.episode or named.source
+    given = next(text for text in (named.subject, named.episode, named.source) if text is not None)
     return shown(given) if named.predicate is None else f"{shown(named.predicate)} of {shown(given)}"

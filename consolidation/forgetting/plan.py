@@ -82,7 +82,7 @@ class Plan:
     notes: dict[SessionId, NotesCut] = field(default_factory=dict)
     """What goes of the sessions of the namespace."""
     words: list[tuple[Marked, str]] = field(default_factory=list)
-    """What it is known by: keys, names, sources."""
+    """What it is known by: keys, names, sources; of a subject also the purposes in which something showed of it."""
 
     @property
     def whole(self) -> EntityId | None:
@@ -188,6 +188,8 @@ class _Gathering:
                 told = [*_all_told(tx, wanted.subject.id, None)]
                 self._known_by(wanted.subject, told)
                 told += tx.all_of_entity(value_key(entity_value(wanted.subject.id)))
+                if told:
+                    self._shows_in(tx.scope)
             case Target.SLOT if wanted.subject is not None:
                 told = [*_all_told(tx, wanted.subject.id, wanted.predicate)]
             case Target.EPISODE if wanted.episode is not None:
@@ -210,6 +212,11 @@ class _Gathering:
             words.append((Marked.KEY, subject.key))
         self._plan.words += [word for word in dict.fromkeys(words) if word not in self._plan.words]
 
+    def _shows_in(self, scope: Scope) -> None:
+        word = Marked.PURPOSE, str(scope.purpose)
+        if self._plan.whole is not None and word not in self._plan.words:
+            self._plan.words.append(word)
+
     # ---- words
 
     def _episodes(self, tx: Transaction) -> None:
@@ -227,9 +234,11 @@ class _Gathering:
                 if id in cited or any(mentions(text) for text in told):
                     plan.emptied.append(id)
                     self._quoting(tx, id)
+                    self._shows_in(tx.scope)
             elif recorded.destroyed is not None and (id in cited or self._is_quoted(tx, id, mentions)):
                 plan.emptied.append(id)
                 self._quoting(tx, id)
+                self._shows_in(tx.scope)
         if wanted.target is Target.SOURCE:
             for id in plan.episodes:
                 plan.claims |= {each.claim.id: each for each in tx.all_of_episode(id)}
@@ -256,6 +265,7 @@ class _Gathering:
                 if notes or left != session:
                     numbers = [note.number for note in notes]
                     plan.notes[session.id] = NotesCut(tx=here, session=left, numbers=numbers)
+                    self._shows_in(session.scope)
             after = page[-1]
 
     def _is_quoted(self, tx: Transaction, episode: EpisodeId, mentions: Mentions) -> bool:

@@ -107,6 +107,10 @@ SET q.state = 'failed', q.due = null, q.reason = $reason, q.receipts = null, q.w
   q.changed_at = $now
 RETURN count(q)
 
+// name: forget_readings
+UNWIND $places AS place
+MATCH (q:Operation {place: place}) SET q.receipts = null
+
 // name: leave_lane
 // The lane of a session is a hash of its name.
 MATCH (q:Operation {place: $place}) SET q.lane = $lane

@@ -100,6 +100,12 @@ class Neo4jForgettingTransaction(ForgettingReads):
                 self._run("leave_lane", {"place": place, "lane": lane})
                 let_go(self._run, self._scope.tenant, operation_of(id), now)
 
+    def forget_readings(self, episodes: Sequence[EpisodeId], now: Instant) -> None:
+        places = (self._place_key(id, EPISODE) for id in episodes)
+        self._run("forget_readings", {"places": [place for place in places if place is not None]})
+        for id in episodes:
+            let_go(self._run, self._scope.tenant, operation_of(id), now)
+
 
 class Forgetting:
     """What one commit forgets, on its way out of the graph."""

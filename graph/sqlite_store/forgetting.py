@@ -95,6 +95,13 @@ class SqliteForgettingTransaction(ForgettingReads):
                 self._connection.many("leave_lane", [(*key, f"episode|{id}")])
                 let_go(self._connection, self._scope.tenant, operation_of(id), now)
 
+    def forget_readings(self, episodes: Sequence[EpisodeId], now: Instant) -> None:
+        for id in episodes:
+            place = decoding.place(id, EPISODE, self._ledger)
+            if place is not None:
+                self._connection.many("forget_reading", [(self._tenant_pk, *place)])
+                let_go(self._connection, self._scope.tenant, operation_of(id), now)
+
 
 class Forgetting:
     """What one commit forgets, on its way out of the tables."""

@@ -68,6 +68,9 @@ UPDATE operations SET state = 'failed', due = NULL, reason = ?4, receipts = NULL
   changed_at = ?5
 WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 
+-- name: forget_reading
+UPDATE operations SET receipts = NULL WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
+
 -- name: leave_lane
 -- The lane of a session has its name.
 UPDATE operations SET lane = ?4 WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3

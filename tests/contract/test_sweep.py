@@ -11,6 +11,7 @@ from consolidation import retention
 from consolidation.episodes import NewEpisode, Recorder
 from consolidation.items import Expire
 from consolidation.retention import NOTHING, Keeping, Sweeper, Swept
+from consolidation.sessions import NewNote, NewSession, Sessions, Tempo
 from consolidation.verify import refold
 from graph.journal_rows import read_verbatim
 from graph.ledger import ledger_hash
@@ -19,11 +20,12 @@ from ontology.claims import Lifecycle
 from ontology.durations import days
 from ontology.errors import NotFound
 from ontology.facts import AsOf
-from ontology.ids import ClaimId, EpisodeId
+from ontology.ids import ClaimId, EpisodeId, SessionId
 from ontology.instants import DAY, SECOND, Instant, parse_instant
 from ontology.operations import State, operation_of
 from ontology.schema_document import pack_from_document
 from ontology.scope import scope_of
+from ontology.sessions import Stage
 from tests.conftest import SeededRandomness
 from tests.contract.test_forgetting import ELSEWHERE, MARKER, Known, tell_everything
 from tests.contract.world import ALL, SCOPE, World, claim, texts
@@ -198,6 +200,38 @@ def test_the_words_of_episodes_go_in_time_and_what_claims_quote_stays(
         assert reader.recorded_episode(old[0]).destroyed is not None
     with copy.write(SCOPE) as tx:
         assert tx.words_recorded(world.clock.now(), limit=9, after=(0, 0)) == [young]
+
+
+def test_what_came_of_an_episode_goes_with_its_words_which_it_quotes(world: World) -> None:
+    read, failed = recorded(world, "MARKER one")[0], recorded(world, "MARKER two", scope=BILLING)[0]
+    now, queue = world.clock.now(), world.store.queue
+    for lease in queue.lease("w", now, until=Instant(now + SECOND), limit=2):
+        if lease.operation.scope == SCOPE:
+            assert queue.complete(lease, b'{"notes": ["MARKER"]}', now)
+    world.clock.advance(11 * DAY)
+    assert sweeper(world, verbatim_days=10).sweep() == Swept(verbatims=2)
+    operation = queue.operation(SCOPE, operation_of(read))
+    assert (operation.state, operation.receipts) == (State.DONE, None)
+    assert queue.operation(BILLING, operation_of(failed)).receipts is None
+
+
+def test_notes_that_could_not_be_read_go_with_the_words_of_their_episode(world: World) -> None:
+    randomness = SeededRandomness()
+    recorder = Recorder(store=world.store, clock=world.clock, randomness=randomness)
+    sessions = Sessions(
+        store=world.store, recorder=recorder, clock=world.clock, randomness=randomness, tempo=Tempo(turns=50)
+    )
+    id = SessionId(str(sessions.open(SCOPE, "tester", NewSession()).receipt["id"]))
+    sessions.note(SCOPE, "tester", id, [NewNote(text="MARKER")])
+    sessions.end(SCOPE, "tester", id)
+    now, queue = world.clock.now(), world.store.queue
+    (lease,) = queue.lease("w", now, until=Instant(now + SECOND), limit=1)
+    assert queue.give_up(lease, "it breaks", now)
+    world.clock.advance(11 * DAY)
+    assert len(sessions.notes(SCOPE, id, limit=9, after=0)) == 1
+    assert sweeper(world, verbatim_days=10).sweep() == Swept(verbatims=1)
+    assert sessions.notes(SCOPE, id, limit=9, after=0) == []
+    assert sessions.session(SCOPE, id).stage is Stage.ENDED
 
 
 def test_what_came_of_an_episode_is_kept_for_a_while(world: World) -> None:

@@ -318,6 +318,22 @@ def test_a_receipt_is_replayed_only_to_who_may_still_write_there(world: World) -
     assert problem(tell("ben", "notes:write"), 403, "missing-role")["owner"] == "ann"
 
 
+def test_only_the_owner_lets_an_episode_be_read_again(world: World) -> None:
+    queue, scope = world.services.store.queue, scope_of("acme", "notes", "health")
+    now = world.services.clock.now()
+    recorded: Any = world.services.recorder.record(scope, "person", [NewEpisode(text="x")]).receipt["items"]
+    for lease in queue.lease("w", now, until=Instant(now + SECOND), limit=9):
+        assert queue.give_up(lease, "it breaks", now)
+    ann, ben = (issued(world.services, name, "notes:write") for name in ("ann", "ben"))
+    body = {**SCOPE, "items": [{"subject": KEY, "predicate": "note", "value": "z"}]}
+    answer(world.client.post("/v1/claims", headers=ann, json=body))
+
+    path = f"/v1/operations/{recorded[0]['operation']}/retry"
+    assert problem(world.client.post(path, json=SCOPE, headers=ben), 403, "missing-role")["owner"] == "ann"
+    problem(world.client.post("/v1/operations/opr_aaaaaaaa_1_0/retry", json=SCOPE, headers=ben), 404, "not-found")
+    assert answer(world.client.post(path, json=SCOPE, headers=ann))["state"] == "queued"
+
+
 @pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "DELETE", "PATCH"])
 def test_other_methods_need_a_credential_too(world: World, method: str) -> None:
     issued(world.services, "ann", "*:all")

@@ -261,3 +261,23 @@ def test_nobody_else_is_told_of_what_was_forgotten_in_a_namespace(api: Api) -> N
     problem(api.get(f"/v1/entities/{id}", namespace="team"), 404, "not-found")
     assert api.read("/v1/state", subject="vera", namespace="team")["items"] == []
     assert api.read("/v1/tombstones", namespace="team")["items"] == []
+
+
+def test_a_read_of_one_purpose_is_not_told_whom_only_another_one_knew(api: Api) -> None:
+    api.write(fact("vera", "note", "ill"), purpose="health")
+    api.write(fact("vera", "knows", {"type": "entity", "key": "bo"}), purpose="health")
+    id = api.read("/v1/state", subject="vera", purpose="health")["items"][0]["subject"]["id"]
+    answer_of(api, {"text": "Vera is here.", "session": "s"})
+    api.post("/v1/episodes", {"episodes": [{"text": "vera was seen"}], "purpose": "hotel"})
+    before = api.read("/v1/state", subject="vera", purpose="billing")["items"]
+    stone = forget(api, subject="vera")["tombstone"]
+
+    assert api.read("/v1/state", subject="vera", purpose="billing")["items"] == before == []
+    problem(api.get(f"/v1/entities/{id}", purpose="billing"), 404, "not-found")
+    assert stone not in str(api.read("/v1/events", purpose="billing"))
+    for purpose in ("general", "health", "hotel"):  # told there, or mentioned in words that went
+        problem(api.get("/v1/state", subject="vera", purpose=purpose), 410, "forgotten")
+        problem(api.get(f"/v1/entities/{id}", purpose=purpose), 410, "forgotten")
+        assert stone in str(api.read("/v1/events", purpose=purpose))
+    refused = api.post("/v1/claims", {"purpose": "billing", "items": [fact("vera", "note", "x")]})
+    problem(refused, 410, "forgotten")

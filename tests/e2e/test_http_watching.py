@@ -328,6 +328,16 @@ def test_a_batch_counts_by_its_items(limited: Api) -> None:
     assert seen["vigencia_rate_limited_total budget=write"] == 2
 
 
+def test_notes_count_one_by_one(limited: Api) -> None:
+    session = answer(limited.post("/v1/sessions", {}))["id"]
+    notes = {"notes": [{"text": str(number)} for number in range(3)]}
+    noted = limited.post(f"/v1/sessions/{session}/notes", notes)
+    assert noted.headers["ratelimit"].startswith('"write";r=1;')
+
+    problem(limited.post(f"/v1/sessions/{session}/notes", notes), 429, "rate-limited")
+    assert limited.read(f"/v1/sessions/{session}")["notes"] == 3
+
+
 def test_a_long_question_is_a_read(limited: Api) -> None:
     response = limited.post("/v1/state", {"pairs": [{"subject": "mira"}]})
 
@@ -407,6 +417,25 @@ def test_the_current_state_that_a_stale_writer_is_shown_is_audited(api: Api) -> 
         stale = fact("mira", "diagnosis", "z", expected_version=9)
         problem(api.post("/v1/claims", {"items": [stale]}), 412, "version-changed")
     assert [line["route"] for line in documents(said)] == ["/v1/claims"]
+
+
+def test_what_came_of_an_episode_is_audited_wherever_it_is_shown(api: Api) -> None:
+    pack = {"datatype": "text", "sensitive": True, "patterns": ["{subject} suffers from {value}"]}
+    answer(api.client.put("/v1/ontology", json={"pack": "m", "predicates": {"diagnosis": pack}}))
+    session = answer(api.post("/v1/sessions", {}))["id"]
+    answer(api.post(f"/v1/sessions/{session}/notes", {"notes": [{"text": f"Mira suffers from {MARKER}."}]}))
+    api.post(f"/v1/sessions/{session}/end", {})
+    assert make_worker(api.services).work_off()
+    operation = api.read(f"/v1/sessions/{session}")["operations"][0]
+    for method, path in (
+        ("GET", f"/v1/operations/{operation}"), ("GET", "/v1/operations?state=done"),
+        ("GET", f"/v1/sessions/{session}"), ("POST", f"/v1/sessions/{session}/end"),
+    ):  # fmt: skip
+        with heard(AUDIT) as said:
+            assert MARKER in str(answer(api.client.request(method, path)))
+        (line,) = documents(said)
+        assert (line["predicate"], len(line["subjects"])) == ("diagnosis", 1), path
+        assert MARKER not in said.getvalue()
 
 
 def test_a_registry_may_be_handed_in(world: World) -> None:
