@@ -27,7 +27,7 @@ MATCH (c:Clock) WHERE c.position > 0 RETURN c.tenant ORDER BY c.tenant
 // name: scopes
 MATCH (s:Scope) USING INDEX SEEK s:Scope(tenant)
 WHERE s.tenant = $tenant AND (EXISTS { MATCH (l:Slot) WHERE l.scope = s.scope AND l.subject_position >= 0 }
-  OR EXISTS { MATCH (k:Kept) WHERE k.tenant = $tenant AND k.scope = s.scope })
+  OR EXISTS { MATCH (k:Kept) WHERE k.scope = s.scope AND k.position > 0 })
 RETURN s.namespace, s.purpose ORDER BY s.namespace, s.purpose
 
 // name: newest_schema

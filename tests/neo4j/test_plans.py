@@ -36,7 +36,9 @@ PRODUCTS: Final = {
     "put_successor": "each side is one node, by a unique key",
 }
 EAGER: Final = {
-    name: "what deletes what it reads has to read it all first" for name in QUERIES if name.startswith("erase_")
+    name: "what deletes what it reads has to read it all first"
+    for name in QUERIES
+    if name.startswith(("erase_", "forget_", "remove_"))
 } | {"put_tenant": "it is one row, once per tenant"}
 HOT: Final = (
     "state_now", "state_as_of", "history_now", "history_now_backwards", "history_as_of", "history_as_of_backwards",
