@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from graph.journal_rows import Row, dump, load, seal
 from graph.journal_sections import SLOT_FIELD, Section
@@ -64,7 +65,7 @@ def destroyed(payload: Payload, at: Instant, reason: str, *, salt: bytes) -> Pay
     return seal(payload.subject, salt, dump(body))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Cut:
     """What forgetting takes out of payloads that stay."""
 
@@ -79,6 +80,26 @@ class Cut:
     episodes: frozenset[EpisodeId]
     named: frozenset[str]
     """Ids and sources: an operation that names one of these goes."""
+
+    @cached_property
+    def told(self) -> frozenset[object]:
+        """What an operation may name of what goes, but for values."""
+        return self.claims | self.named
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Of the values, as a payload writes them."""
+        return frozenset(key.hex() for _, key in self.values)
+
+    @cached_property
+    def framed_values(self) -> frozenset[tuple[object, ...]]:
+        """The values, each with its slot, as a payload writes them."""
+        return frozenset((*_framed(slot), key.hex()) for slot, key in self.values)
+
+    @cached_property
+    def framed_slots(self) -> frozenset[tuple[object, ...]]:
+        """The slots as a payload writes them."""
+        return frozenset(map(_framed, self.slots))
 
 
 def cut(payloads: Iterable[tuple[int, Payload]], what: Cut, *, salts: Callable[[], bytes]) -> list[Restated]:
@@ -203,9 +224,6 @@ class _Uncut:
         self._format, self._slots, self._values, self._sections, self._places = body
         self._cut = what
         self._subject = payload.subject
-        self._gone = {(*_framed(slot), key.hex()) for slot, key in what.values}
-        self._empty = {_framed(slot) for slot in what.slots}
-        self._keys = {key.hex() for _, key in what.values}
 
     def body(self) -> Row:
         return rest(self._format, self._slots, self._values, self._sections, self._places, self._stays)
@@ -220,9 +238,9 @@ class _Uncut:
             case Section.CLOSED | Section.OPENED:
                 return row[0] not in what.versions
             case Section.SUPPORT:
-                return (*self._slot(row[0]), self._values[row[1]][0]) not in self._gone
+                return (*self._slot(row[0]), self._values[row[1]][0]) not in what.framed_values
             case Section.SLOTS:
-                return self._slot(row[0]) not in self._empty
+                return self._slot(row[0]) not in what.framed_slots
             case Section.EPISODES:
                 return row[0] not in what.episodes
             case Section.OPERATIONS:
@@ -238,9 +256,9 @@ class _Uncut:
         """Whether an operation is about something that goes."""
         withdrawn = detail.get("withdrawn")
         named = {detail.get("claim"), detail.get("target"), *(withdrawn if isinstance(withdrawn, list) else ())}
-        if named & (self._cut.claims | self._cut.named):
+        if not named.isdisjoint(self._cut.told):
             return True
-        return detail.get("old") in self._keys or detail.get("value") in self._keys
+        return detail.get("old") in self._cut.keys or detail.get("value") in self._cut.keys
 
 
 def rest(

@@ -1,6 +1,5 @@
 """Forgetting in two steps: a preview with a hash, then the deed, which is done once however often it is asked for."""
 
-import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from consolidation.commits import Commits
 from consolidation.forgetting.carry_out import Deed, commit_of
 from consolidation.forgetting.graves import FORGOTTEN, Graves
 from consolidation.forgetting.plan import Plan, Wanted, plan_of
-from consolidation.forgetting.proof import verified
+from consolidation.forgetting.proof import NAMED, verified
 from consolidation.observing import NOBODY, Observer, refusals_told
 from graph import journal
 from graph.forgetting import Outside
@@ -30,8 +29,6 @@ from ontology.tombstones import SECRET_BYTES, Lift, Marked, Target, Tombstone
 PAGE: Final = 200
 REASON: Final = "forgotten"
 """Why an operation gives nothing any more."""
-
-_ID: Final = re.compile(rb"(?:ent|clm|fct|epi|opr)_[a-z2-7]{8}_\d+_\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,12 +282,13 @@ def _earlier(tx: Transaction, wanted: Wanted | None, named: Named, target: Targe
 
 def _answers_that_mention(tx: Transaction, plan: Plan) -> Iterator[object]:
     """The handles of the answers that name what goes, by id or by word."""
-    ids = {id.encode() for id in (*plan.claims, *plan.facts, *plan.episodes, *([plan.whole] if plan.whole else []))}
+    whole = [] if plan.whole is None else [plan.whole]
+    ids = {id.encode() for id in (*plan.claims, *plan.facts, *plan.episodes, *plan.emptied, *whole)}
     words = [orjson.dumps(word) for kind, word in plan.words if kind is not Marked.PURPOSE]
     for answer in tx.kept_answers():
         if answer.receipt:
             document = zlib.decompress(answer.receipt)
-            if not ids.isdisjoint(_ID.findall(document)) or any(word in document for word in words):
+            if not ids.isdisjoint(NAMED.findall(document)) or any(word in document for word in words):
                 yield answer.handle
 
 

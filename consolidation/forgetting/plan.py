@@ -1,7 +1,6 @@
 """What would be forgotten: gathered under the tenant's lock, and named by a hash that a person can confirm."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -9,6 +8,7 @@ from typing import Final
 
 import orjson
 
+from consolidation.forgetting.mentions import Mentions, mentioning
 from graph.paging import each_told
 from graph.ports import OrderKey, Page, Transaction
 from ontology.claims import Entity, Source, Told
@@ -18,7 +18,7 @@ from ontology.facts import Fact, FactVersion, Slot
 from ontology.ids import ENTITY, EPISODE, ClaimId, EntityId, EpisodeId, FactId, SessionId, is_recorded, locate
 from ontology.scope import Scope
 from ontology.sessions import Session
-from ontology.tombstones import Marked, Target, Tombstone, normalised
+from ontology.tombstones import Marked, Target, Tombstone
 from ontology.values import entity_value, value_key
 
 NAMES: Final = ("name", "alias")
@@ -223,7 +223,7 @@ class _Gathering:
         """The recorded episodes of a scope that go, or lose their words, and what quotes them."""
         wanted, plan = self._wanted, self._plan
         cited = {each.claim.episode for each in plan.claims.values() if each.claim.slot.scope == tx.scope}
-        mentions = _mentions([text for kind, text in plan.words if kind in (Marked.NAME, Marked.KEY)])
+        mentions = mentioning([text for kind, text in plan.words if kind in (Marked.NAME, Marked.KEY)])
         for recorded in _each_recorded(tx):
             id, words = recorded.episode.id, recorded.verbatim
             if id == wanted.episode or (wanted.source is not None and recorded.episode.source == wanted.source):
@@ -249,7 +249,7 @@ class _Gathering:
         wanted, plan, tx = self._wanted, self._plan, self._here[0]
         if wanted.target not in (Target.SUBJECT, Target.SOURCE):
             return
-        mentions = _mentions([text for kind, text in plan.words if kind in (Marked.NAME, Marked.KEY)])
+        mentions = mentioning([text for kind, text in plan.words if kind in (Marked.NAME, Marked.KEY)])
         after: Session | None = None
         while page := tx.sessions_of_namespace(limit=PAGE, after=after):
             for session in page:
@@ -268,7 +268,7 @@ class _Gathering:
                     self._shows_in(session.scope)
             after = page[-1]
 
-    def _is_quoted(self, tx: Transaction, episode: EpisodeId, mentions: "_Mentions") -> bool:
+    def _is_quoted(self, tx: Transaction, episode: EpisodeId, mentions: Mentions) -> bool:
         """Whether a claim quotes words that mention what goes, of an episode of which only such words are left."""
         quotes = tx.quotes([told.claim.id for told in tx.all_of_episode(episode)])
         return any(mentions(quote.text) for quote in quotes.values())
@@ -315,21 +315,6 @@ class _Gathering:
             told = (each for tx in self._everywhere for each in tx.all_of_episode(id))
             if all(each.claim.id in plan.claims for each in told):
                 plan.cited.append(id)
-
-
-def _mentions(words: Iterable[str]) -> "_Mentions":
-    return _Mentions([normalised(word) for word in words if word.strip()])
-
-
-class _Mentions:
-    """Whether a text has one of some words in it, as words of their own, without regard to case and blanks."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        either = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
-        self._found = re.compile(rf"(?<!\w)(?:{either})(?!\w)") if words else None
-
-    def __call__(self, text: str) -> bool:
-        return self._found is not None and self._found.search(normalised(text)) is not None
 
 
 def _all_told(tx: Transaction, subject: EntityId, predicate: str | None) -> Iterator[Told]:

@@ -1,5 +1,6 @@
 """The proof that something is gone: every place that could still have it is searched, and says what it found."""
 
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -17,6 +18,8 @@ Id = TypeVar("Id")
 
 IDS_MAX: Final = 1_000
 """So many claims, and so many facts, are looked for one by one."""
+NAMED: Final = re.compile(rb"(?:ent|clm|fct|epi|opr)_[a-z2-7]{8}_\d+_\d+")
+"""The ids in a document."""
 
 
 def verified(store: MemoryStore, stone: Tombstone) -> dict[str, JSON]:
@@ -69,16 +72,16 @@ def _of_owners(tx: Transaction, stone: Tombstone) -> Iterator[tuple[str, int]]:
 def _in_journal(tx: Transaction, stone: Tombstone) -> Iterator[int]:
     """Payloads of what is gone, and ids of what is gone in the payloads that were restated."""
     yield sum(len(tx.payloads_about(owner)) for owner in stone.destroyed)
-    ids = [f'"{id}"'.encode() for id in (*stone.claims[:IDS_MAX], *stone.facts[:IDS_MAX])]
+    ids = {id.encode() for id in (*stone.claims[:IDS_MAX], *stone.facts[:IDS_MAX])}
     for owner in stone.restated:
         for position, payload in tx.payloads_about(owner):
-            yield position < stone.position and any(id in payload.body for id in ids)
+            yield position < stone.position and not ids.isdisjoint(NAMED.findall(payload.body))
 
 
 def _in_answers(tx: Transaction, stone: Tombstone) -> int:
-    ids = [f'"{id}"'.encode() for id in (*stone.destroyed, *stone.claims[:IDS_MAX], *stone.facts[:IDS_MAX])]
+    ids = {id.encode() for id in (*stone.destroyed, *stone.claims[:IDS_MAX], *stone.facts[:IDS_MAX])}
     bodies = (zlib.decompress(each.receipt) for each in tx.kept_answers() if each.receipt)
-    return sum(any(id in body for id in ids) for body in bodies)
+    return sum(not ids.isdisjoint(NAMED.findall(body)) for body in bodies)
 
 
 def _has_words(reader: Reader, id: object) -> int:

@@ -1,5 +1,7 @@
 """Forgetting: what goes, what stays, what is refused afterwards. On all stores."""
 
+import json
+import unicodedata
 import zlib
 from typing import Any, Final
 
@@ -290,6 +292,46 @@ def test_a_retry_of_what_was_forgotten_does_not_bring_it_back(known: Known) -> N
 
     with pytest.raises(Gone):
         world.write(item, key="k")
+
+
+WRITTEN: Final = {
+    "JSON": ("Zoë Lind", json.dumps({"who": "Zoë\tLind"})),
+    "JSON in JSON": ("Zoë Lind", json.dumps({"body": json.dumps({"who": "Zoë Lind"})})),
+    "JSON of a character beyond 16 bits": ("𠮷野", json.dumps({"who": "𠮷野"})),
+    "HTML": ("Zoë Lind", "<p>Zo&euml;&nbsp;Lind</p>"),
+    "an address": ("Zoë Lind", "see https://crm.example/people/Zo%C3%AB%20Lind"),
+    "other code points": ("Zoë Lind", unicodedata.normalize("NFD", "it was Zoë Lind.")),
+    "Japanese": ("山田太郎", "昨日山田太郎さんは来た"),
+    "Latin amid Japanese": ("Zoë", "昨日Zoëさんは来た"),
+    "Korean": ("영희", "어제 영희는 집에 갔다"),
+    "Thai": ("สมชาย", "เมื่อวานสมชายไปตลาด"),
+}
+"""A name, and a text that says it in its way."""
+
+
+@pytest.mark.parametrize(("name", "text"), WRITTEN.values(), ids=WRITTEN)
+def test_an_episode_that_says_the_name_in_its_own_way_loses_its_words(known: Known, name: str, text: str) -> None:
+    known.world.tell("vera", "name", name)
+    says, other = known.record(NewEpisode(text=text), NewEpisode(text="Zoëlind, 山下 and C:\\u0-path stay"))
+
+    receipt = known.away("vera")
+
+    assert receipt["counts"]["verbatims"] == 1
+    with known.store.read(SCOPE) as reader:
+        assert reader.recorded_episode(says).verbatim is None
+        assert reader.recorded_episode(other).verbatim is not None
+
+
+def test_the_key_of_a_request_goes_with_the_words_that_it_brought(known: Known) -> None:
+    known.world.tell("vera", "name", "Vera")
+    known.recorder.record(SCOPE, "tester", [NewEpisode(text="Vera is ill")], key=f"{MARKER}-retry")
+    known.world.clock.advance(SECOND)
+
+    known.away("vera")
+
+    with known.store.read(SCOPE) as reader:
+        answered = reader.answered("tester", f"{MARKER}-retry")
+    assert answered is None or not answered.receipt
 
 
 # --- a slot
