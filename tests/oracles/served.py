@@ -31,13 +31,14 @@ IN_SLOT: Final = ("subject", "predicate", "valid_at", "known_at", "certainty")
 
 
 class Server:
-    """A server in a thread of this process, with a database that goes away with it."""
+    """A server in a thread of this process, over a store that is named, or over one that goes away with it."""
 
-    def __init__(self, folder: Path, *, tenants: int = TENANTS) -> None:
+    def __init__(self, folder: Path, *, tenants: int = TENANTS, store: str | None = None) -> None:
         self.clock = FrozenClock()
         keys = folder / "keys.yaml"
         keys.write_text("".join(_key_entry(number) for number in range(tenants)))
-        settings = read_settings(store=f"sqlite:///{folder / 'served.db'}", keys_file=keys, host="127.0.0.1", port=0)
+        store = store or f"sqlite:///{folder / 'served.db'}"
+        settings = read_settings(store=store, keys_file=keys, host="127.0.0.1", port=0)
         self.services: Services = open_services(settings, self.clock, SeededRandomness())
         config = uvicorn.Config(create_app(self.services), host="127.0.0.1", port=0, log_level="warning")
         self._server = uvicorn.Server(config)
@@ -46,10 +47,10 @@ class Server:
 
     @classmethod
     @contextmanager
-    def running(cls, *, tenants: int = TENANTS) -> Iterator["Server"]:
+    def running(cls, *, tenants: int = TENANTS, store: str | None = None) -> Iterator["Server"]:
         """A server for the length of a block."""
         with tempfile.TemporaryDirectory(prefix="vigencia-oracles-") as folder:
-            server = cls(Path(folder), tenants=tenants)
+            server = cls(Path(folder), tenants=tenants, store=store)
             server.start()
             try:
                 yield server

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.neo4j import stores
 from tests.neo4j.stores import NAME, empty_store, marked
 from tests.oracles.embedded import Embedded
 from tests.oracles.engines import naive, sqlite
@@ -26,11 +27,24 @@ def server() -> Iterator[Engine]:
         yield server
 
 
-@pytest.fixture(params=marked([*IN_PROCESS, "http"]))
+@pytest.fixture
+def graph_server() -> Iterator[Engine]:
+    """One over a Neo4j for one scenario: the next one empties the database."""
+    from tests.oracles.served import Server
+
+    empty_store().close()
+    with Server.running(tenants=5, store=stores.server().uri) as server:
+        yield server
+
+
+SERVED: dict[str, str] = {"http": "server", "http-neo4j": "graph_server"}
+
+
+@pytest.fixture(params=[*marked([*IN_PROCESS, "http"]), pytest.param("http-neo4j", marks=pytest.mark.neo4j)])
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """Each engine; tenants of the server are used up one after the other."""
-    if request.param == "http":
-        yield request.getfixturevalue("server")
+    if request.param in SERVED:
+        yield request.getfixturevalue(SERVED[request.param])
         return
     engine = IN_PROCESS[request.param]()
     yield engine
