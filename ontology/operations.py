@@ -1,5 +1,6 @@
 """What becomes of a recorded episode: the reading of it, which a worker does later. No part of the ledger."""
 
+import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -93,8 +94,12 @@ def episode_of(operation: OperationId) -> EpisodeId:
 
 
 def lane_of(job: Job) -> str:
-    """What jobs that must wait for each other have in common, within a tenant."""
+    """What jobs that must wait for each other have in common, within a tenant.
+
+    It outlives the words of the episode, so it has a digest of the session's name, which may name somebody.
+    """
     scope = job.scope
     if job.session is None:
         return f"episode|{job.episode}"
-    return f"session|{scope.namespace}|{scope.purpose}|{job.session}"
+    named = "\0".join((scope.namespace, scope.purpose, job.session))
+    return f"session|{hashlib.sha256(named.encode('utf-8')).hexdigest()}"

@@ -72,7 +72,7 @@ WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 UPDATE operations SET receipts = NULL WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 
 -- name: leave_lane
--- The lane of a session has its name.
+-- The lane of a session is a digest of its name.
 UPDATE operations SET lane = ?4 WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 
 -- name: slots_of_entity
