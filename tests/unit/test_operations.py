@@ -4,7 +4,6 @@ from ontology.ids import EpisodeId
 from ontology.operations import Job, lane_of
 from ontology.scope import Scope, scope_of
 
-
 HERE = scope_of("default")
 
 
