@@ -177,7 +177,7 @@ class Call:
         """Operations of a scope that was asked for reading, or in which one was just queued. Raises `NotFound`."""
         queue = self.services.store.queue
         permitted_scope = scope.demand(Grant.READ, Grant.WRITE)
-        return self._quoting(permitted_scope, [queue.operation(permitted_scope, id) for id in ids])
+        return self._quoting(scope, permitted_scope, [queue.operation(permitted_scope, id) for id in ids])
 
     def operations_in(
         self, scope: Permitted, state: State, *, limit: int, after: OperationId | None
@@ -185,18 +185,18 @@ class Call:
         """Those in a state of a scope that was asked for reading."""
         permitted_scope = scope.demand(Grant.READ)
         found = self.services.store.queue.operations(permitted_scope, state, limit=limit, after=after)
-        return self._quoting(permitted_scope, [*found])
+        return self._quoting(scope, permitted_scope, [*found])
 
     def retry(self, scope: Permitted, id: OperationId) -> bool:
         """Queue a failed operation of a scope that was asked for writing anew; false for one that is not failed.
 
         Raises `NotFound`, and `Forbidden` unless the caller may write as the owner: what is read then is written.
         """
-        now, queue, permitted_scope = self.services.clock.now(), self.services.store.queue, scope.demand(Grant.WRITE)
-        queue.operation(permitted_scope, id)  # what is not there makes nobody an owner
-        with self.services.store.write(permitted_scope) as tx:
+        now, store, permitted_scope = self.services.clock.now(), self.services.store, scope.demand(Grant.WRITE)
+        store.queue.operation(permitted_scope, id)  # what is not there makes nobody an owner
+        with store.write(permitted_scope) as tx:
             admit_owner(tx, self.principal.name, self._standing(scope), now)
-        retried = queue.retry(permitted_scope, id, now)
+        retried = store.queue.retry(permitted_scope, id, now)
         self.services.wake_worker()
         return retried
 
@@ -357,10 +357,10 @@ class Call:
                 if anything_shown():
                     self._known = self.schemas.of(reader), reader.scope
 
-    def _quoting(self, scope: Scope, operations: list[Operation]) -> list[Operation]:
+    def _quoting(self, scope: Permitted, permitted_scope: Scope, operations: list[Operation]) -> list[Operation]:
         """These; if something came of one, the schema is kept, which tells what of that is sensitive."""
         if any(operation.receipts is not None for operation in operations):
-            self._known = self.services.writer.schema(scope), scope
+            self._known = self.schema(scope), permitted_scope
         return operations
 
     def _spend(self, items: int) -> None:

@@ -99,7 +99,7 @@ class SqliteForgettingTransaction(ForgettingReads):
         for id in episodes:
             place = decoding.place(id, EPISODE, self._ledger)
             if place is not None:
-                self._connection.many("forget_reading", [(self._tenant_pk, *place)])
+                self._connection.many("forget_readings", [(self._tenant_pk, *place)])
                 let_go(self._connection, self._scope.tenant, operation_of(id), now)
 
 

@@ -68,7 +68,7 @@ UPDATE operations SET state = 'failed', due = NULL, reason = ?4, receipts = NULL
   changed_at = ?5
 WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 
--- name: forget_reading
+-- name: forget_readings
 UPDATE operations SET receipts = NULL WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3
 
 -- name: leave_lane
