@@ -18,6 +18,7 @@ from ontology.ids import EntityId
 from ontology.instants import SECOND
 from ontology.scope import scope_of
 from tests.e2e.conftest import Api, answer, codes, fact, issued, problem
+from tests.sizes import SOAK
 
 MARKER: Final = "zqxmarker"
 KEY: Final = f"{MARKER}-key"
@@ -125,7 +126,8 @@ def test_nothing_is_left_on_any_route_at_any_instant_nor_in_any_file(
     assert MARKER not in str(receipt)
     assert [ledger_hash(api.services.store, TENANT, subject=EntityId(id)) for id in others] == before
     assert before
-    for known_at in (*instants, None):
+    asked = instants if SOAK or address.startswith("sqlite") else instants[::4]
+    for known_at in (*asked, None):
         for name, (status, content) in walked(api, ids, known_at).items():
             assert MARKER.encode() not in content, (name, known_at)
             assert status in (200, 400, 404, 410), (name, status, content)
