@@ -21,12 +21,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
+from api.declared_file import load, read_entries
 from consolidation.vouching import Declared, Signature, Sources
 from ontology.claims import Trust
-from ontology.errors import Incorrect, VigenciaError, Violation, pointer
+from ontology.errors import Incorrect, VigenciaError
 from ontology.scope import Tenant, check_name
 
 SOURCES_MAX: Final = 10_000
@@ -135,19 +135,7 @@ _FILE: Final = TypeAdapter(Annotated[list[_SourceModel], Field(min_length=1, max
 
 def read_sources(text: str) -> SourceFile:
     """The sources of a file. Raises `Incorrect`, which shows no key, for what cannot be read."""
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise Incorrect("the file of sources is not YAML; it is a list of sources with 'tenant', 'source'") from None
-    try:
-        models = _FILE.validate_python(document)
-    except ValidationError as exc:
-        violations = [
-            Violation(pointer=pointer(*error["loc"]), code=error["type"], detail=error["msg"])
-            for error in exc.errors(include_input=False, include_url=False)
-        ]
-        first = f"{violations[0].pointer}: {violations[0].detail}"
-        raise Incorrect(f"the file of sources cannot be used, {first}", violations=violations) from None
+    models = read_entries(text, _FILE, file="the file of sources", of="sources with 'tenant', 'source'")
     seen: set[tuple[str, str]] = set()
     for index, model in enumerate(models):
         named = {key.name for key in model.keys or ()}
@@ -159,10 +147,7 @@ def read_sources(text: str) -> SourceFile:
 
 def load_sources(path: Path) -> SourceFile:
     """The sources of the file at `path`. Raises `Incorrect` where it cannot be read."""
-    try:
-        return read_sources(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as exc:
-        raise Incorrect(f"the file of sources {str(path)!r} cannot be read: {exc.__class__.__name__}") from exc
+    return load(path, read_sources, file="the file of sources")
 
 
 _conforms: type[Sources] = SourceFile

@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from api.auth.principals import Principal
+from api.declared_file import load, read_entries
 from ontology.access import PRINCIPAL_CHARS_MAX, PrincipalKind
-from ontology.errors import Incorrect, VigenciaError, Violation, pointer
+from ontology.errors import Incorrect, VigenciaError
 from ontology.grants import EVERYTHING, PERMITS_MAX, read_permits
 from ontology.scope import Tenant, check_name
 
@@ -89,19 +89,7 @@ _FILE: Final = TypeAdapter(Annotated[list[_KeyModel], Field(min_length=1, max_le
 
 def read_keys(text: str) -> Keys:
     """The keys of a key file. Raises `Incorrect`, which shows no key, for what cannot be read."""
-    try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise Incorrect("the key file is not YAML; it is a list of keys with 'key', 'tenant', 'principal'") from None
-    try:
-        models = _FILE.validate_python(document)
-    except ValidationError as exc:
-        violations = [
-            Violation(pointer=pointer(*error["loc"]), code=error["type"], detail=error["msg"])
-            for error in exc.errors(include_input=False, include_url=False)
-        ]
-        first = f"{violations[0].pointer}: {violations[0].detail}"
-        raise Incorrect(f"the key file cannot be used, {first}", violations=violations) from None
+    models = read_entries(text, _FILE, file="the key file", of="keys with 'key', 'tenant', 'principal'")
     known: dict[bytes, Principal] = {}
     for index, model in enumerate(models):
         if model.digest in known:
@@ -112,7 +100,4 @@ def read_keys(text: str) -> Keys:
 
 def load_keys(path: Path) -> Keys:
     """The keys of the file at `path`. Raises `Incorrect` where it cannot be read."""
-    try:
-        return read_keys(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as exc:
-        raise Incorrect(f"the key file {str(path)!r} cannot be read: {exc.__class__.__name__}") from exc
+    return load(path, read_keys, file="the key file")

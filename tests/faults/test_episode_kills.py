@@ -13,9 +13,9 @@ from graph.sqlite_store.store import SqliteStore
 from graph.transfer import verify_events
 from ontology.ids import OperationId
 from ontology.operations import State
-from tests.conftest import FrozenClock
 from tests.faults.acknowledged import kill, lines_of
 from tests.faults.episodes import LINES, SCOPE, is_poison, worker_of
+from tests.faults.remainder import work_off
 from tests.sizes import scaled
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +61,7 @@ def test_every_episode_that_was_accepted_ends_as_done_or_failed_and_each_claim_i
             killed += 1
     assert sorted(accepted) == list(range(count))
     store = SqliteStore(path, busy_seconds=60)
-    _work_off(store)
+    work_off(worker_of(store, "last", lease_seconds=60), store, seconds=600)
     for number, id in accepted.items():
         operation = store.queue.operation(SCOPE, id)
         expected = State.FAILED if is_poison(number) else State.DONE
@@ -75,16 +75,3 @@ def test_every_episode_that_was_accepted_ends_as_done_or_failed_and_each_claim_i
     assert verify_events(store, SCOPE.tenant) == []
     assert refold(store, SCOPE.tenant) == []
     store.close()
-
-
-def _work_off(store: SqliteStore) -> None:
-    """Do what is left; what a killed worker had begun waits until its lease has run out."""
-    worker = worker_of(store, "last", lease_seconds=60)
-    deadline = time.monotonic() + 600
-    while True:
-        worker.work_off()
-        backlog = store.queue.backlog(FrozenClock().now())
-        if backlog.queued == backlog.running == 0:
-            return
-        assert time.monotonic() < deadline, backlog
-        time.sleep(0.2)

@@ -15,8 +15,8 @@ from graph.transfer import verify_events
 from ontology.ids import SessionId
 from ontology.operations import State, episode_of
 from ontology.sessions import Stage
-from tests.conftest import FrozenClock
 from tests.faults.acknowledged import kill, lines_of
+from tests.faults.remainder import work_off
 from tests.faults.sessions import NOTES, SCOPE, words_of, worker_of
 from tests.sizes import scaled
 
@@ -57,7 +57,7 @@ def test_every_note_is_there_until_it_was_read_and_gone_after(tmp_path: Path) ->
             assert_whole(store, id, number, notes)
         store.close()
     store = SqliteStore(path, busy_seconds=60)
-    work_off(store)
+    work_off(worker_of(store, "last", lease_seconds=60), store, seconds=300)
     assert len(noted) == count, "a session that is opened again under its key is the same"
     with store.read(SCOPE) as reader:
         entities = reader.entities_by_key([f"thing{number}" for number in range(count)])
@@ -89,16 +89,3 @@ def assert_whole(store: SqliteStore, id: SessionId, number: int, notes: int) -> 
     assert sorted(texts) == [words_of(number, note) for note in range(session.notes)]
     assert session.notes >= notes, "what was acknowledged is there"
     assert session.stage is not Stage.ENDED or left == []
-
-
-def work_off(store: SqliteStore) -> None:
-    """Do what is left; what a killed worker had begun waits until its lease has run out."""
-    worker = worker_of(store, "last", lease_seconds=60)
-    deadline = time.monotonic() + 300
-    while True:
-        worker.work_off()
-        backlog = store.queue.backlog(FrozenClock().now())
-        if backlog.queued == backlog.running == 0:
-            return
-        assert time.monotonic() < deadline, backlog
-        time.sleep(0.2)
