@@ -103,13 +103,13 @@ MATCH (a:Answer {key: key}) SET a.request = $empty, a.receipt = $empty
 
 // name: end_reading
 MATCH (q:Operation {place: $place})
-SET q.state = 'failed', q.due = null, q.reason = $reason, q.receipts = null, q.worker = null, q.token = q.token + 1,
-  q.changed_at = $now
+SET q.state = 'failed', q.due = null, q.reason = $reason, q.receipts = null, q.receipts_since = null, q.worker = null,
+  q.token = q.token + 1, q.changed_at = $now
 RETURN count(q)
 
 // name: forget_readings
 UNWIND $places AS place
-MATCH (q:Operation {place: place}) SET q.receipts = null
+MATCH (q:Operation {place: place}) SET q.receipts = null, q.receipts_since = null
 
 // name: leave_lane
 // The lane of a session is a hash of its name.

@@ -213,6 +213,8 @@ def test_what_came_of_an_episode_goes_with_its_words_which_it_quotes(world: Worl
     operation = queue.operation(SCOPE, operation_of(read))
     assert (operation.state, operation.receipts) == (State.DONE, None)
     assert queue.operation(BILLING, operation_of(failed)).receipts is None
+    world.clock.advance(31 * DAY)
+    assert sweeper(world, verbatim_days=10).sweep() == NOTHING, "what went is not pruned again"
 
 
 def test_notes_that_could_not_be_read_go_with_the_words_of_their_episode(world: World) -> None:
