@@ -22,6 +22,7 @@ from typing import Final, NamedTuple, Protocol
 from graph.access import AccessStore, AccessTransaction
 from graph.forgetting import ForgettingTransaction, Scrubbed, TombstoneReader
 from graph.queue import Queue
+from graph.searching import SearchReader, SearchStore, SearchTransaction
 from graph.sessions import SessionStore, SessionTransaction
 from ontology.claims import Entity, Episode, Lifecycle, Source, Told
 from ontology.entries import Entry
@@ -111,7 +112,7 @@ class Answered:
     receipt: bytes
 
 
-class Reader(TombstoneReader, Protocol):
+class Reader(TombstoneReader, SearchReader, Protocol):
     """One consistent snapshot of one scope. What belongs to another scope is not found."""
 
     @property
@@ -262,7 +263,7 @@ class Reader(TombstoneReader, Protocol):
         ...
 
 
-class Transaction(Reader, AccessTransaction, ForgettingTransaction, SessionTransaction, Protocol):
+class Transaction(Reader, AccessTransaction, ForgettingTransaction, SessionTransaction, SearchTransaction, Protocol):
     """A reader under the tenant's write lock. A write applies at most one commit, an import many, all or none."""
 
     def within(self, scope: Scope) -> "Transaction":
@@ -357,7 +358,7 @@ class Finding:
     """Whether it names a path or a user, which not everybody need know who may ask whether the store is ready."""
 
 
-class MemoryStore(Protocol):
+class MemoryStore(SearchStore, Protocol):
     """Where memory is kept. Safe to use from many threads; one object per process and database."""
 
     @property

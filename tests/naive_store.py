@@ -64,6 +64,7 @@ from ontology.tombstones import Mark, Tombstone
 from ontology.values import ValueKey, ValueType
 from tests import naive_queue
 from tests.naive_queue import NaiveQueue, Operations
+from tests.naive_search import NaiveSearchReads, NaiveSearchTransaction
 from tests.naive_sessions import NaiveSessions, NaiveSessionTransaction, Sessions
 
 Row = TypeVar("Row")
@@ -230,7 +231,7 @@ class Tables:
         self.heads = [head for head in self.heads if not gone(head.slot, None)]
 
 
-class NaiveReader:
+class NaiveReader(NaiveSearchReads):
     """One snapshot of one scope."""
 
     def __init__(self, tables: Tables, scope: Scope) -> None:
@@ -601,7 +602,7 @@ class NaiveReader:
         return max(rows, key=lambda s: s.recorded_from)
 
 
-class NaiveTransaction(NaiveReader, NaiveSessionTransaction):
+class NaiveTransaction(NaiveReader, NaiveSessionTransaction, NaiveSearchTransaction):
     """A reader of a copy that only it sees, and that it changes."""
 
     def __init__(self, tables: Tables, scope: Scope, taken: Callable[[], set[str]]) -> None:
@@ -816,6 +817,9 @@ class NaiveStore:
         tables = self._tables.get(tenant) or Tables()
         written = {head.slot.scope for head in tables.heads} | {each.kept.scope for each in tables.verbatims}
         return sorted(written, key=lambda scope: (scope.namespace, scope.purpose))
+
+    def scopes_to_index(self, model: str | None, *, limit: int) -> list[Scope]:
+        raise NotImplementedError
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         tables = self._tables.get(tenant) or Tables()

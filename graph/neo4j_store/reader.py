@@ -11,6 +11,7 @@ from graph.neo4j_store.database import translating
 from graph.neo4j_store.episodes import EpisodeReads
 from graph.neo4j_store.facts import FactReads
 from graph.neo4j_store.forgetting import ForgettingReads
+from graph.neo4j_store.searching import Neo4jSearchReads
 from graph.ports import Answered
 from graph.ports import Reader as ReaderPort
 from ontology.claims import Entity
@@ -24,7 +25,7 @@ from ontology.values import Value, ValueType, value_key
 _BATCH: Final = 500
 
 
-class Neo4jReader(FactReads, ForgettingReads, EpisodeReads):
+class Neo4jReader(FactReads, ForgettingReads, EpisodeReads, Neo4jSearchReads):
     """What may be asked of a snapshot."""
 
     __slots__ = ()

@@ -134,6 +134,9 @@ class Neo4jStore:
         rows = self._database.run("scopes", {"tenant": tenant})
         return [Scope(tenant=tenant, namespace=Namespace(row[0]), purpose=Purpose(row[1])) for row in rows]
 
+    def scopes_to_index(self, model: str | None, *, limit: int) -> list[Scope]:
+        raise NotImplementedError
+
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         head = self._newest(tenant, self._acknowledged.get(tenant, NOTHING))
         return ledger_rows(self._database, tenant, head)

@@ -15,6 +15,7 @@ from graph.neo4j_store.codec import Row
 from graph.neo4j_store.forgetting import Neo4jForgettingTransaction
 from graph.neo4j_store.present import MOST, Present, part
 from graph.neo4j_store.reader import Neo4jReader
+from graph.neo4j_store.searching import Neo4jSearchTransaction
 from graph.neo4j_store.sessions import Neo4jSessionTransaction
 from graph.neo4j_store.snapshot import Run
 from graph.periods import valid_order
@@ -35,7 +36,9 @@ _EVERYTHING: Final = Interval(OPEN_START, OPEN_END)
 _SLOTS_AT_ONCE: Final = 1_000
 
 
-class Neo4jTransaction(Neo4jReader, Neo4jForgettingTransaction, Neo4jAccessTransaction, Neo4jSessionTransaction):
+class Neo4jTransaction(
+    Neo4jReader, Neo4jForgettingTransaction, Neo4jAccessTransaction, Neo4jSessionTransaction, Neo4jSearchTransaction
+):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
     __slots__ = ("_present", "committing")

@@ -10,6 +10,7 @@ from graph.sqlite_store.connection import Row, translated
 from graph.sqlite_store.episodes import EpisodeReads
 from graph.sqlite_store.facts import FactReads
 from graph.sqlite_store.forgetting import ForgettingReads, blanked
+from graph.sqlite_store.searching import SqliteSearchReads
 from ontology.claims import Entity
 from ontology.events import Event, Payload
 from ontology.facts import AsOf
@@ -21,7 +22,7 @@ from ontology.values import Value, ValueType, entity_value, value_key
 _BATCH = 500
 
 
-class SqliteReader(FactReads, ForgettingReads, EpisodeReads):
+class SqliteReader(FactReads, ForgettingReads, EpisodeReads, SqliteSearchReads):
     """What may be asked of a snapshot."""
 
     __slots__ = ()

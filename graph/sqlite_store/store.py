@@ -131,6 +131,9 @@ class SqliteStore:
             rows = connection.all("scopes", (tenant,))
         return [Scope(tenant=tenant, namespace=Namespace(row[0]), purpose=Purpose(row[1])) for row in rows]
 
+    def scopes_to_index(self, model: str | None, *, limit: int) -> list[Scope]:
+        raise NotImplementedError
+
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         if self._path == MEMORY:  # its one connection is not for a caller to keep
             with self._reading() as connection:

@@ -11,6 +11,7 @@ from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.forgetting import SqliteForgettingTransaction
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.reader import SqliteReader
+from graph.sqlite_store.searching import SqliteSearchTransaction
 from graph.sqlite_store.sessions import SqliteSessionTransaction
 from graph.sqlite_store.snapshot import FIRST_KEY, LAST_KEY
 from ontology.claims import Episode, Told
@@ -30,7 +31,13 @@ _EXTENTS_AT_ONCE = 16
 _ALL = 2**62
 
 
-class SqliteTransaction(SqliteReader, SqliteForgettingTransaction, SqliteAccessTransaction, SqliteSessionTransaction):
+class SqliteTransaction(
+    SqliteReader,
+    SqliteForgettingTransaction,
+    SqliteAccessTransaction,
+    SqliteSessionTransaction,
+    SqliteSearchTransaction,
+):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 
     __slots__ = ("_applying", "_keys", "_slot_rows", "erased")

@@ -1,0 +1,18 @@
+"""Which words a text has: what is indexed, and what a question is made of. Pure."""
+
+import re
+import unicodedata
+from typing import Final
+
+TERM_CHARS_MAX: Final = 64
+"""A longer word is no term: nobody searches for it."""
+
+_WORD: Final = re.compile(r"\w+")
+
+
+def terms(text: str) -> list[str]:
+    """The words of a text in their order, each once: in compatibility form (NFKC), case-folded, of letters, digits and
+    underscores alone, so that nothing in them can be read as the syntax of a search engine."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    words = (word for word in _WORD.findall(folded) if len(word) <= TERM_CHARS_MAX)
+    return list(dict.fromkeys(words))
