@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from graph.embedding import Asked, TextAlone, other_model
 from graph.expansion import Milliseconds
 from graph.gathering import Facts, names_in, statement_of
 from graph.naming import names_of
@@ -16,7 +17,7 @@ from graph.neighbourhood import Budget, neighbourhood
 from graph.ports import Reader
 from graph.ranking import Candidate, Policy, Ranked, Tier, rank
 from graph.rarity import words_of
-from graph.searching import ChunkHit, Model, Statement, ToIndex, Vector
+from graph.searching import ChunkHit, Statement
 from graph.sentences import searched, sentence
 from graph.terms import terms
 from graph.wanted import ends, wanted
@@ -60,20 +61,6 @@ class Sought:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meaning:
-    """The vector of a text, or why there is none."""
-
-    vector: Vector | None
-    model: Model | None
-    """What makes vectors here; `None` where nothing does."""
-    reason: str
-    """Empty where there is a vector."""
-
-
-NO_EMBEDDER: Final = Meaning(vector=None, model=None, reason="no embedder is set")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFact:
     fact: Fact
     sentence: str
@@ -103,6 +90,16 @@ class Suppressed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Vectors:
+    """Whether meaning was searched."""
+
+    used: bool
+    reason: str
+    """Why not, in a word; empty where it was. `detail` says the same for people."""
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """What was found, best first, and what an answer must tell of how."""
 
@@ -111,31 +108,30 @@ class Found:
     """Words of the question that are too common, and were not asked for."""
     cut: tuple[str, ...]
     """Words beyond the number that is asked for."""
-    vectors: str | None
-    """Why meaning was not searched; `None` where it was."""
-    to_index: ToIndex
+    vectors: Vectors
     suppressed: Suppressed
     truncated: tuple[str, ...]
     """What was met: `limit`, or a bound of looking: `filter`, `about`, `held`, or `near` with its own."""
 
 
-def search(reader: Reader, schema: Schema, sought: Sought, meaning: Meaning, clock: Milliseconds) -> Found:
+def search(reader: Reader, schema: Schema, sought: Sought, meaning: Asked, clock: Milliseconds) -> Found:
     """The best of what matches, in a total order: what holds, what else is believed, what is held.
 
-    Raises `NotFound` if none of `near` is an entity of the namespace.
+    `meaning` is the text as a vector, as `graph.embedding.ask` gives it. Raises `NotFound` if none of `near` is an
+    entity of the namespace.
     """
     return _Search(reader, schema, sought, meaning).found(clock)
 
 
 class _Search:
-    def __init__(self, reader: Reader, schema: Schema, sought: Sought, meaning: Meaning) -> None:
+    def __init__(self, reader: Reader, schema: Schema, sought: Sought, meaning: Asked) -> None:
         self._reader = reader
         self._schema = schema
         self._sought = sought
         self._words = words_of(reader, terms(sought.text))
-        self._vectors = _why_not(reader, sought.policy, meaning)
-        self._vector = meaning.vector if self._vectors is None else None
-        self._model = "" if meaning.model is None else meaning.model.name
+        self._vectors = _vectors(reader, sought.policy, meaning)
+        self._vector = meaning.vector if self._vectors.used else None
+        self._model = meaning.model or ""
         self._only = wanted(schema, sought.kinds, sought.predicates, sought.about)
         self._pool = max(POOL_MIN, 2 * sought.limit)
         self._candidates: dict[str, Candidate] = {}
@@ -161,7 +157,6 @@ class _Search:
             dropped=self._words.dropped,
             cut=self._words.cut,
             vectors=self._vectors,
-            to_index=self._reader.to_index(self._model or None),
             suppressed=suppressed,
             truncated=tuple(self._cut),
         )
@@ -258,21 +253,18 @@ class _Search:
         return told
 
 
-def _why_not(reader: Reader, policy: Policy, meaning: Meaning) -> str | None:
-    """Why meaning cannot be searched here, in words; `None` where it can."""
+def _vectors(reader: Reader, policy: Policy, meaning: Asked) -> Vectors:
+    """Whether the vectors of this snapshot are searched: since the text was embedded another model may serve."""
     if policy.vector <= 0:
-        return f"the recipe {policy.name!r} asks for words alone"
-    if meaning.model is None or meaning.vector is None:
-        return meaning.reason
+        return Vectors(used=False, reason="recipe", detail=f"the recipe {policy.name!r} asks for words alone")
+    if meaning.text_alone is not None:
+        return Vectors(used=False, reason=meaning.text_alone, detail=meaning.detail)
     serving = reader.models().serving
-    if serving is None:
-        return "nothing has a vector yet"
-    if serving != meaning.model:
-        return (
-            f"the vectors are of {serving.name!r} ({serving.dimensions} dimensions), the embedder is "
-            f"{meaning.model.name!r} ({meaning.model.dimensions}): `vigencia reembed` makes those of the embedder"
-        )
-    return None
+    if serving is None or meaning.model is None:
+        return Vectors(used=False, reason=TextAlone.NO_VECTORS, detail="no vector was made yet")
+    if serving.name != meaning.model:
+        return Vectors(used=False, reason=TextAlone.OTHER_MODEL, detail=other_model(serving.name, meaning.model))
+    return Vectors(used=True, reason="", detail="")
 
 
 def _claimed(reader: Reader, told: Sequence[Told], as_of: AsOf, schema: Schema) -> list[tuple[str, str]]:
