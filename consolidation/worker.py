@@ -69,7 +69,7 @@ class Pace:
 
 
 class Worker:
-    """One thread that reads episodes, one that renews its leases, one that sweeps, one that indexes. Several may share a queue."""
+    """One thread each to read episodes, to renew leases, to sweep and to index. Several workers may share a queue."""
 
     def __init__(
         self, *, store: MemoryStore, runs: Runs, clock: Clock, name: str, pace: Pace | None = None,
@@ -96,7 +96,12 @@ class Worker:
     def start(self) -> None:
         """Begin, in threads of this process."""
         sweeping = self._sweeps is not None and self._pace.sweep_seconds > 0
-        for run in (self._work, self._renew, *([self._sweep] if sweeping else ()), *([self._index] if self._indexes else ())):
+        for run in (
+            self._work,
+            self._renew,
+            *([self._sweep] if sweeping else ()),
+            *([self._index] if self._indexes else ()),
+        ):
             thread = threading.Thread(target=run, name=f"{self._name} {run.__name__}", daemon=True)
             self._threads.append(thread)
             thread.start()

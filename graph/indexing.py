@@ -18,14 +18,14 @@ from graph.chunks import chunks
 from graph.embedders import SLUG as EMBEDDER_AWAY
 from graph.embedding import PatientEmbedder, other_dimensions, other_model
 from graph.naming import names_of
-from graph.ports import Clock, MemoryStore
+from graph.ports import Clock, Finding, Grade, MemoryStore
 from graph.searching import Models, Statement, ToIndex
 from graph.sentences import searched
 from graph.state import resolve_for
 from ontology.errors import Busy, Unavailable, shown
 from ontology.ids import EntityId
 from ontology.schema import Schema
-from ontology.scope import Scope
+from ontology.scope import Scope, Tenant
 from ontology.values import ValueType
 
 STATEMENTS_AT_ONCE: Final = 200
@@ -113,6 +113,43 @@ class Indexer:
             log.warning("indexing before a question stopped: %s", exc.slug)
             return Indexed(to_index=self.standing(scope).to_index, problem=exc.message)
         return self.standing(scope)
+
+    def findings(self) -> list[Finding]:
+        """What the embedder is, and whether it failed when it was last asked; nobody asks it for this."""
+        if self._embedder is None:
+            return [Finding(check="embedder", finding="none is set; words alone are searched")]
+        if (fault := self._embedder.fault()) is not None:
+            told = f"{fault}; texts without a vector are found by their words"
+            return [Finding(check="embedder", finding=told, grade=Grade.WARNING)]
+        known = self._embedder.known
+        dimensions = "" if known is None else f", {known.dimensions} dimensions"
+        return [Finding(check="embedder", finding=f"{self._embedder.name}{dimensions}")]
+
+    def diagnosis(self, tenant: Tenant) -> list[Finding]:
+        """The same once it was asked, and how far the memory of a tenant is indexed. Raises `Busy`, `Unavailable`."""
+        self.warm()
+        found = self.findings()
+        scopes = self._store.scopes(tenant)
+        standings = [self.standing(scope) for scope in scopes[:SCOPES_MAX]]
+        behind = [standing.to_index for standing in standings]
+        statements, episodes, texts = (
+            sum(getattr(each, name) for each in behind) for name in ("statements", "episodes", "texts")
+        )
+        told = f"{statements:,} statements, {episodes:,} episodes and {texts:,} vectors are to be made"
+        if len(scopes) > SCOPES_MAX:
+            told += f", in the first {SCOPES_MAX:,} of {len(scopes):,} scopes"
+        found.append(Finding(check="search index", finding=told))
+        if scopes:
+            with self._store.read(scopes[0]) as reader:
+                models = reader.models()
+            found += [
+                Finding(check=name, finding=f"{model.name}, {model.dimensions} dimensions")
+                for name, model in (("vectors served", models.serving), ("vectors being made", models.target))
+                if model is not None
+            ]
+            if (problem := self._mismatch(models)) is not None:
+                found.append(Finding(check="search model", finding=problem, grade=Grade.WARNING))
+        return found
 
     def standing(self, scope: Scope) -> Indexed:
         """How far a scope is indexed, and why no further. Raises `Busy` or `Unavailable`."""

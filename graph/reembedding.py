@@ -59,7 +59,8 @@ class Reembedding:
         """Give every text of a tenant a vector of the model, then serve them; `None` where there is nothing at all.
 
         `told` hears how many more have one. Raises `Unavailable` where the embedder does not come back, `Incorrect`
-        where another model had its name, `Conflict` where somebody else began another model meanwhile, `Busy`; begun again, it goes on.
+        where another model had its name, `Conflict` where somebody else began another model meanwhile, `Busy`; begun
+        again, it goes on.
         """
         scopes = self._store.scopes(tenant)
         if not scopes:
