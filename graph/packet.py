@@ -13,7 +13,7 @@ from graph.recall import Found, Gathered, Why, kind_of
 from graph.searching import Statement
 from graph.sentences import sentence
 from graph.tokens import Tokenizer
-from ontology.claims import Claim
+from ontology.claims import Claim, Told
 from ontology.echoes import marker
 from ontology.entries import End, Start
 from ontology.facts import AsOf, Fact, FactVersion, Slot
@@ -68,7 +68,7 @@ class Line:
     sentence: str
     """All of it, as it was said: for programs, no line of the text."""
     claims: tuple[Claim, ...]
-    """The first of those that it rests on."""
+    """The first of those that it rests on; none where there was no time to read them."""
     rivals: int
     """How many other values of its slot, which takes one, hold as well."""
     text: str
@@ -128,9 +128,6 @@ class _Packing:
             if len(self._lines) >= self._limits.lines:
                 self._cut_by["lines"] = None
                 return
-            if self._clock() > self._limits.deadline:
-                self._cut_by["milliseconds"] = None
-                return
             self._lines.append(self._line(each))
             if self._tokens() > self._limits.tokens:
                 self._lines.pop()
@@ -161,7 +158,7 @@ class _Packing:
     def _text(self) -> str:
         known_at = format_instant(self._as_of.known_at)
         asked = f"As of {_short(self._as_of.valid_at)}, as known at {known_at}."
-        lines = [*self._unclear(), *(line.text for line in self._lines)] or ["(nothing)"]
+        lines = [*self._unclear(), *(line.text for line in self._lines)] or ["(nothing is known)"]
         return fenced([" ".join((asked, *self._beside.remarks))], lines, self._notes())
 
     def _unclear(self) -> Iterator[str]:
@@ -191,7 +188,7 @@ class _Packing:
         fact, version = each.fact, each.fact.version
         statement = Statement(slot=version.slot, value=version.value, value_key=version.value_key)
         said = sentence(statement, self._names, self._schema)
-        told = self._reader.evidence(version, self._as_of.known_at, limit=SOURCES_MAX, after=None)
+        told = self._evidence(version)
         kind = kind_of(self._schema, version.slot.predicate)
         claims = tuple(each.claim for each in told)
         rivals = self._rivals.get(version.id, 0)
@@ -200,6 +197,13 @@ class _Packing:
             fact=fact, why=each.why, depth=each.depth, kind=kind, sentence=said, claims=claims, rivals=rivals,
             text=f"- {_cut(visible(said))} ({about}) {marker(version.id)}",
         )  # fmt: skip
+
+    def _evidence(self, version: FactVersion) -> list[Told]:
+        """The first claims that it rests on; none where the time is over: a line without them is told all the same."""
+        if self._clock() > self._limits.deadline:
+            self._cut_by["milliseconds"] = None
+            return []
+        return self._reader.evidence(version, self._as_of.known_at, limit=SOURCES_MAX, after=None)
 
 
 def _about(fact: Fact, kind: Kind, claims: Sequence[Claim], rivals: int) -> Iterator[str]:

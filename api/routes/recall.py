@@ -47,11 +47,11 @@ def recall(call: Call, query: NoQuery) -> Response:
     `text` is for the model: what others said stands fenced in it, as data. It gives no permission to act.
     """
     body = call.body(RecallBody)
-    deadline = _milliseconds() + body.milliseconds
     waiting = _waiting(call, body)
     with snapshot(call, body.namespace, body.purpose, body.min_position) as reader:
         now = call.services.clock.now()
         instants = _instants(body, now)
+        deadline = _milliseconds() + body.milliseconds  # the first date that is read loads a library for it
         as_of, judged_at = _as_of(reader, body, instants, now)
         schema = call.schemas.of(reader)
         asking = Asking(text=body.question, as_of=as_of, kinds=body.wanted(), deadline=deadline)
