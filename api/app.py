@@ -33,6 +33,7 @@ from api.routes import (
     ontology,
     operations,
     profiles,
+    recall,
     review,
     sessions,
     state,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = (
     state.routes,
+    recall.routes,
     claims.routes,
     review.routes,
     episodes.routes,

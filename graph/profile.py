@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from graph.fencing import fact_line, fenced, flat
+from graph.fence import fenced, visible
 from graph.naming import ALIAS, NAME, names_of
 from graph.ports import Order, Page, Reader
 from graph.searching import Statement
 from graph.sentences import Names, sentence
-from graph.tokens import Tokenizer, estimate
+from graph.tokens import ByteTokenizer, Tokenizer
+from ontology.echoes import marker
 from ontology.facts import AsOf, Fact
 from ontology.ids import EntityId
 from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
@@ -96,7 +97,7 @@ class Profile:
 
 def profile_of(
     reader: Reader, subject: EntityId, as_of: AsOf, schema: Schema, *, tokens_max: int = TOKENS_MAX,
-    tokenizer: Tokenizer = estimate,
+    tokenizer: Tokenizer | None = None,
 ) -> Profile:  # fmt: skip
     """The profile of a subject at two instants; without lines where nothing belongs into it.
 
@@ -115,17 +116,18 @@ def profile_of(
             facts.append((belongs, fact))
     ordered = _in_turn(facts)
     names = names_of(reader, [subject, *_mentioned(fact for _, fact in ordered)], as_of)
-    title = f"what is known of {flat(names[subject][0], _NAME_CHARS_MAX)} on {_day(as_of.valid_at)}"
+    counts = tokenizer or ByteTokenizer()
+    title = f"What is known of {_cut(visible(names[subject][0]), _NAME_CHARS_MAX)}, as of {_day(as_of.valid_at)}."
     lines: list[Line] = []
     for part, fact in ordered:
-        line = Line(fact=fact, part=part, text=fact_line(_told(fact, part, names, schema), fact.version.id))
-        if tokenizer(fenced(title, [each.text for each in (*lines, line)])) <= tokens_max:
+        line = Line(fact=fact, part=part, text=_line(fact, part, names, schema))
+        if counts.count(_text(title, [*lines, line])) <= tokens_max:
             lines.append(line)
         else:
             left[Left.BUDGET] += 1
-    text = fenced(title, [line.text for line in lines])
+    text = _text(title, lines)
     return Profile(
-        subject=subject, names=names[subject], lines=lines, text=text, tokens=tokenizer(text), left_out=dict(left),
+        subject=subject, names=names[subject], lines=lines, text=text, tokens=counts.count(text), left_out=dict(left),
         looked_at_all=len(found) <= FACTS_MAX,
     )  # fmt: skip
 
@@ -162,20 +164,27 @@ def _mentioned(facts: Iterable[Fact]) -> list[EntityId]:
     return [EntityId(value.text) for value in values if value.type is ValueType.ENTITY]
 
 
-def _told(fact: Fact, part: Part, names: Names, schema: Schema) -> str:
+def _text(title: str, lines: Sequence[Line]) -> str:
+    return fenced([title], [line.text for line in lines] or ["(nothing is at hand)"], ())
+
+
+def _line(fact: Fact, part: Part, names: Names, schema: Schema) -> str:
     version = fact.version
     if part is Part.NOTE:
         said = f"note: {version.value.text}"
     else:
-        said = sentence(
-            Statement(slot=version.slot, value=version.value, value_key=version.value_key), names, schema
-        )  # fmt: skip
+        statement = Statement(slot=version.slot, value=version.value, value_key=version.value_key)
+        said = sentence(statement, names, schema)
     sources = fact.support.sources
     about = [f"since {_day(version.valid_from)}"] if version.valid_from > OPEN_START else []
     about += [f"until {_day(version.valid_to)}"] if version.valid_to < OPEN_END else []
-    about += [f"{sources} source{'' if sources == 1 else 's'}", f"confidence {fact.support.confidence:.2g}"]
+    about += [f"{sources} source{'' if sources == 1 else 's'}", f"confidence {fact.support.confidence:.2f}"]
     about += [f"kept until {_day(fact.expires_at)}"] if fact.expires_at < OPEN_END else []
-    return f"{flat(said, _SENTENCE_CHARS_MAX)} ({', '.join(about)})"
+    return f"- {_cut(visible(said), _SENTENCE_CHARS_MAX)} ({', '.join(about)}) {marker(version.id)}"
+
+
+def _cut(text: str, chars_max: int) -> str:
+    return text if len(text) <= chars_max else f"{text[: chars_max - 1]}…"
 
 
 def _day(at: Instant) -> str:

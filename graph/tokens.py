@@ -1,4 +1,4 @@
-"""How many tokens a text costs a model: an estimate that no real tokenizer exceeds, unless another one is handed in."""
+"""How many tokens a model would read in a text. Pure."""
 
 from typing import Final, Protocol
 
@@ -6,14 +6,28 @@ BYTES_PER_TOKEN: Final = 3
 
 
 class Tokenizer(Protocol):
-    """Counts as a certain model counts."""
+    """Counts what a budget is measured in."""
 
-    def __call__(self, text: str) -> int: ...
+    @property
+    def name(self) -> str:
+        """For the answer to say by what was counted."""
+        ...
+
+    def count(self, text: str) -> int: ...
 
 
-def estimate(text: str) -> int:
-    """A third of its bytes in UTF-8, rounded up: vocabularies have at least so many bytes to a token on average."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)
+class ByteTokenizer:
+    """A count without a vocabulary: a third of the bytes of UTF-8, rounded up.
+
+    It is meant to be too high rather than too low: a budget that is kept by it is kept by the model too.
+    """
+
+    @property
+    def name(self) -> str:
+        return "bytes/3"
+
+    def count(self, text: str) -> int:
+        return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)
 
 
-_conforms: Tokenizer = estimate
+_conforms: type[Tokenizer] = ByteTokenizer
