@@ -232,8 +232,8 @@ def test_no_query_reads_a_table_from_end_to_end(store: SqliteStore, query: str) 
         (
             "window_of_value",
             [
-                "SEARCH v USING INDEX versions_current_value "
-                "(slot_pk=? AND value_key=? AND valid_from>? AND valid_from<?)",
+                "SEARCH v USING INDEX versions_of_value "
+                "(slot_pk=? AND value_key=? AND recorded_to=? AND valid_from>? AND valid_from<?)",
             ],
         ),
         (
