@@ -32,6 +32,7 @@ from api.routes import (
     namespaces,
     ontology,
     operations,
+    recall,
     review,
     sessions,
     state,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = (
     state.routes,
+    recall.routes,
     claims.routes,
     review.routes,
     episodes.routes,
