@@ -27,10 +27,10 @@ class Neo4jSearchTransaction(Neo4jSearchReads):
 
     def write_sentences(self, sentences: Sequence[tuple[Statement, str]]) -> None:
         rows = [self._sentence(statement, text) for statement, text in sentences if self._is_here(statement.slot)]
-        changed: list[str] = []
-        for some in _parts(rows):
-            changed += [text for text, same in self._run("put_sentences", {"rows": some}) if not same]
-        self._share(changed, have_facts=True)
+        newest = list({row[0]: row for row in rows}.values())
+        found = [row for some in _parts(newest) for row in self._run("put_sentences", {"rows": some})]
+        self._run("count_written", {"scope": self._scope_key, "more": sum(is_new for _, _, is_new in found)})
+        self._share([text for text, same, _ in found if not same], have_facts=True)
 
     def write_chunks(self, episode: EpisodeId, chunks: Sequence[tuple[Chunk, str]]) -> None:
         place = self._place_key(episode, EPISODE)
@@ -41,7 +41,7 @@ class Neo4jSearchTransaction(Neo4jSearchReads):
             for chunk, text in chunks
         ]
         asked = {"place": place, "scope": self._scope_key}
-        if self._run("is_kept", asked):
+        if self._run("words_to_cut", asked):
             self._run("remove_chunks", {"places": [place]})
             self._run("put_chunks", asked | {"rows": rows})
             self._share([str(row[4]) for row in rows], have_facts=False)

@@ -76,7 +76,8 @@ WHERE EXISTS { MATCH (t:Statement) WHERE t.unwritten = s.scope AND t.said >= '' 
 RETURN s.tenant, s.namespace, s.purpose ORDER BY s.tenant, s.namespace, s.purpose LIMIT $limit
 
 // name: count_sentences
-MATCH (t:Statement) WHERE t.written = $scope WITH t LIMIT $limit RETURN count(t)
+// Kept beside the scope, since each question asks.
+MATCH (s:Scope {scope: $scope}) RETURN coalesce(s.sentences, 0)
 
 // name: term_counts
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
@@ -203,14 +204,17 @@ MATCH (t:Chunk) WHERE t.written = $scope WITH t LIMIT $limit RETURN count(t)
 // A text that is another than before has no vectors.
 UNWIND $rows AS p
 MATCH (t:Statement {said: p[0]})
-WITH p, t, t.text_of IS NOT NULL AND t.text_of = p[1] AS same
+WITH p, t, t.text_of IS NOT NULL AND t.text_of = p[1] AS same, t.text_of IS NULL AS is_new
 SET t.written = t.scope, t.unwritten = null, t.text_of = p[1], t.text = p[2], t.words = p[3], t.about = p[4],
   t.named = CASE WHEN p[5] IS NULL THEN null ELSE t.scope END, t.grams = p[5],
   t.wants_a = CASE WHEN same THEN t.wants_a ELSE t.scope END, t.wants_b = CASE WHEN same THEN t.wants_b ELSE t.scope END,
   t.vector_a = CASE WHEN same THEN t.vector_a ELSE null END, t.vector_b = CASE WHEN same THEN t.vector_b ELSE null END
-RETURN p[1], same
+RETURN p[1], same, is_new
 
-// name: is_kept
+// name: count_written
+MATCH (s:Scope {scope: $scope}) SET s.sentences = coalesce(s.sentences, 0) + $more
+
+// name: words_to_cut
 MATCH (k:Kept {place: $place}) WHERE k.scope = $scope AND k.words_of IS NOT NULL RETURN 1
 
 // name: put_chunks
@@ -282,7 +286,11 @@ WHERE f.slot = slot AND f.recorded_from >= -4611686018427387904 AND f.valid_from
   AND ($value IS NULL OR f.value_key = $value)
 WITH DISTINCT f.said AS said
 MATCH (t:Statement {said: said})
+WITH t, t.written AS scope
 DETACH DELETE t
+WITH scope, count(*) AS gone WHERE scope IS NOT NULL
+MATCH (s:Scope {scope: scope})
+SET s.sentences = s.sentences - gone
 
 // name: remove_statements_of_facts
 // Those that no fact is left of when the facts at these places go.
@@ -293,7 +301,11 @@ WHERE NOT EXISTS {
   MATCH ()-[o:FACT]->() USING INDEX SEEK o:FACT(said, recorded_from)
   WHERE o.said = said AND o.recorded_from >= -4611686018427387904 AND NOT o.place IN $places }
 MATCH (t:Statement {said: said})
+WITH t, t.written AS scope
 DETACH DELETE t
+WITH scope, count(*) AS gone WHERE scope IS NOT NULL
+MATCH (s:Scope {scope: scope})
+SET s.sentences = s.sentences - gone
 
 // name: remove_chunks
 UNWIND $places AS place
@@ -314,8 +326,12 @@ UNWIND $rows AS p
 MATCH (e:Entity {place: p[1]})-[f:FACT]-() WHERE p[0] IS NULL OR f.scope = p[0]
 WITH DISTINCT f.said AS said
 MATCH (t:Statement {said: said})
+WITH t, t.written AS scope
 SET t.unwritten = t.scope, t.written = null, t.text_of = null, t.text = null, t.words = null, t.about = null,
   t.named = null, t.grams = null, t.wants_a = null, t.wants_b = null, t.vector_a = null, t.vector_b = null
+WITH scope, count(*) AS gone WHERE scope IS NOT NULL
+MATCH (s:Scope {scope: scope})
+SET s.sentences = s.sentences - gone
 
 // name: remove_vectors_around
 UNWIND $rows AS p
@@ -330,8 +346,12 @@ SET f.vector_a = null, f.vector_b = null
 
 // name: remove_texts_of_scope
 MATCH (t:Statement) WHERE t.written = $scope
+WITH t, t.written AS scope
 SET t.unwritten = t.scope, t.written = null, t.text_of = null, t.text = null, t.words = null, t.about = null,
   t.named = null, t.grams = null, t.wants_a = null, t.wants_b = null, t.vector_a = null, t.vector_b = null
+WITH scope, count(*) AS gone WHERE scope IS NOT NULL
+MATCH (s:Scope {scope: scope})
+SET s.sentences = s.sentences - gone
 
 // name: remove_chunks_of_scope
 MATCH (t:Chunk) WHERE t.written = $scope

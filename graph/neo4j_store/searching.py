@@ -80,7 +80,7 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
     # ---- by words
 
     def term_counts(self, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
-        total = self._run("count_sentences", self._in_scope() | {"limit": ceiling})[0][0]
+        total = sum(row[0] for row in self._run("count_sentences", self._in_scope()))
         asked = {self._query("written", "words", words(term)): term for term in terms if words(term)}
         parameters = {"scope": self._scope_key, "queries": list(asked), "ceiling": ceiling}
         rows = self._run("term_counts", parameters) if asked else []
@@ -255,7 +255,7 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
             hits = judged(rows)
             if len(hits) >= limit:
                 return hits
-            few = self._run(count, self._in_scope() | {"limit": _FEW + 1})[0][0] <= _FEW
+            few = sum(row[0] for row in self._run(count, self._in_scope() | {"limit": _FEW + 1})) <= _FEW
             if few or size > _NEAR_MAX:
                 return exactly()
             if len(rows) < size:
