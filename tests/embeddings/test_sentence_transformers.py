@@ -56,7 +56,8 @@ def test_what_means_the_same_is_near_without_a_word_in_common(embedder: Sentence
 def test_rows_are_of_length_one_and_the_same_alone_and_among_many(embedder: SentenceTransformersEmbedder) -> None:
     texts = [f"text number {n} {'and more ' * (n % 50)}" for n in range(100)]
     rows: Rows = embedder.embed(texts)
-    assert (rows.shape, rows.dtype) == ((100, embedder.model().dimensions), np.float32)
+    assert rows.shape == (100, embedder.model().dimensions)
+    assert rows.dtype == np.float32
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
     assert np.allclose(rows[41], embedder.embed([texts[41]])[0], atol=1e-4)
     assert embedder.model().dimensions == 384
