@@ -33,6 +33,7 @@ from api.routes import (
     ontology,
     operations,
     review,
+    search,
     sessions,
     state,
 )
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = (
     state.routes,
+    search.routes,
     claims.routes,
     review.routes,
     episodes.routes,

@@ -16,6 +16,7 @@ from api.commands.namespaces import namespaces
 from api.commands.reading import diff, history, state
 from api.commands.reasons import why
 from api.commands.review import review
+from api.commands.searching import search
 from api.commands.serving import demo, init, serve
 from api.commands.sweeping import sweep
 from api.commands.upkeep import config, doctor, ontology
@@ -66,6 +67,7 @@ for command in (
     state,
     history,
     diff,
+    search,
     why,
     forget,
     backup,

@@ -30,7 +30,9 @@ from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
+from graph.embedding import PatientEmbedder
 from graph.forgetting import Outside
+from graph.indexing import Indexer
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
 from ontology.claims import Trust
@@ -195,6 +197,9 @@ class Services:
     forgetter: Forgetter
     serving: Serving
     sessions: Sessions
+    embedder: PatientEmbedder | None
+    """What makes vectors here; `None` where nothing does."""
+    indexer: Indexer
     reads: Reads
     """What reads episodes."""
     reading_fault: Callable[[], str | None]
@@ -267,11 +272,13 @@ def services_over(
     streams = Streams(settings.streams_max)
     announcer = Announcer(streams)
     sources = _sources(settings)
+    core = load_core()
+    embedder: PatientEmbedder | None = None
     writer = Writer(
         store=store,
         clock=clock,
         randomness=randomness,
-        core=load_core(),
+        core=core,
         items_max=settings.items_max,
         key_days=settings.idempotency_days,
         observer=announcer,
@@ -309,6 +316,8 @@ def services_over(
         forgetter=forgetter,
         serving=Serving(store=store, clock=clock, randomness=randomness),
         sessions=sessions,
+        embedder=embedder,
+        indexer=Indexer(store=store, clock=clock, core=core, embedder=embedder),
         reads=reads or named,
         reading_fault=named.fault if reads is None else lambda: None,
         announcer=announcer,

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import orjson
 
 from api.auth.principals import local_person
-from api.edge import HEADERS
+from api.edge import BODY, HEADERS
 from api.requests import PRINCIPAL, REQUEST_ID
 from api.routes.call import Call
 from api.routes.schemas import Schemas
@@ -41,18 +41,26 @@ class Asking:
     ) -> Document:
         """The answer of `GET path`; what of `query` is `None` is left out. Raises what the endpoint raises."""
         given = {name.rstrip("_"): value for name, value in query.items() if value is not None}
+        asked = urlencode({**self._scope, **given}).encode()
+        return self._answer(routes, "GET", path, {"path_params": dict(parts or {}), "query_string": asked, HEADERS: {}})
+
+    def post(self, routes: "Routes", path: str, **body: object) -> Document:
+        """The answer of a `POST path` that only asks; what of `body` is `None` is left out. Raises as `get` does."""
+        given = {name.rstrip("_"): value for name, value in body.items() if value is not None}
+        sent = {BODY: orjson.dumps({**self._scope, **given}), HEADERS: {b"content-type": b"application/json"}}
+        return self._answer(routes, "POST", path, {"path_params": {}, "query_string": b"", **sent})
+
+    def _answer(self, routes: "Routes", method: str, path: str, asked: Mapping[str, object]) -> Document:
         request: dict[str, Any] = {
             "type": "http",
-            "method": "GET",
+            "method": method,
             "path": path,
-            "path_params": dict(parts or {}),
-            "query_string": urlencode({**self._scope, **given}).encode(),
             "headers": [],
             PRINCIPAL: self._principal,
             REQUEST_ID: "",
-            HEADERS: {},
+            **asked,
         }
-        route = next(each for each in routes.listed if (each.method, each.path) == ("GET", path))
+        route = next(each for each in routes.listed if (each.method, each.path) == (method, path))
         answer = route.call(Call(self._services, self._schemas, request))
         document: Document = orjson.loads(bytes(answer.body))
         return document
