@@ -32,6 +32,7 @@ from api.routes import (
     namespaces,
     ontology,
     operations,
+    recall,
     review,
     search,
     sessions,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 GROUPS: Final = (
     state.routes,
     search.routes,
+    recall.routes,
     claims.routes,
     review.routes,
     episodes.routes,

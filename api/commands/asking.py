@@ -41,27 +41,31 @@ class Asking:
     ) -> Document:
         """The answer of `GET path`; what of `query` is `None` is left out. Raises what the endpoint raises."""
         given = {name.rstrip("_"): value for name, value in query.items() if value is not None}
-        asked = urlencode({**self._scope, **given}).encode()
-        return self._answer(routes, "GET", path, {"path_params": dict(parts or {}), "query_string": asked, HEADERS: {}})
-
-    def post(self, routes: "Routes", path: str, **body: object) -> Document:
-        """The answer of a `POST path` that only asks; what of `body` is `None` is left out. Raises as `get` does."""
-        given = {name.rstrip("_"): value for name, value in body.items() if value is not None}
-        sent = {BODY: orjson.dumps({**self._scope, **given}), HEADERS: {b"content-type": b"application/json"}}
-        return self._answer(routes, "POST", path, {"path_params": {}, "query_string": b"", **sent})
-
-    def _answer(self, routes: "Routes", method: str, path: str, asked: Mapping[str, object]) -> Document:
         request: dict[str, Any] = {
-            "type": "http",
-            "method": method,
-            "path": path,
-            "headers": [],
-            PRINCIPAL: self._principal,
-            REQUEST_ID: "",
-            **asked,
+            "path_params": dict(parts or {}),
+            "query_string": urlencode({**self._scope, **given}).encode(),
+            HEADERS: {},
         }
+        return self._asked(routes, "GET", path, request)
+
+    def post(self, routes: "Routes", path: str, body: Mapping[str, Any]) -> Document:
+        """The answer of `POST path`, which is a question; what of the body is `None` is left out."""
+        given = {name: value for name, value in body.items() if value is not None}
+        request: dict[str, Any] = {
+            "path_params": {},
+            "query_string": b"",
+            HEADERS: {b"content-type": b"application/json"},
+            BODY: orjson.dumps({**self._scope, **given}),
+        }
+        return self._asked(routes, "POST", path, request)
+
+    def _asked(self, routes: "Routes", method: str, path: str, request: Mapping[str, Any]) -> Document:
+        asgi: dict[str, Any] = {
+            "type": "http", "method": method, "path": path, "headers": [], PRINCIPAL: self._principal, REQUEST_ID: "",
+            **request,
+        }  # fmt: skip
         route = next(each for each in routes.listed if (each.method, each.path) == (method, path))
-        answer = route.call(Call(self._services, self._schemas, request))
+        answer = route.call(Call(self._services, self._schemas, asgi))
         document: Document = orjson.loads(bytes(answer.body))
         return document
 

@@ -57,8 +57,12 @@ def search(
         wanted = [name for name, given in (("history", with_history), ("held", with_held)) if given]
         with asking(store=store, tenant=tenant, namespace=namespace, purpose=purpose) as ask:
             answer = ask.post(
-                routes, "/v1/search", text=text, kinds=kind, predicates=predicate, about=about, near=near,
-                include=wanted, recipe=recipe, valid_at=valid_at, known_at=known_at, limit=limit,
+                routes,
+                "/v1/search",
+                {
+                    "text": text, "kinds": kind, "predicates": predicate, "about": about, "near": near,
+                    "include": wanted, "recipe": recipe, "valid_at": valid_at, "known_at": known_at, "limit": limit,
+                },
             )  # fmt: skip
         if as_json:
             out.document(answer)

@@ -124,7 +124,7 @@ class EmbeddedMemory:
         settings = read_settings(store="sqlite:///:memory:", tenant=self.scope.tenant)
         services = services_over(engine.store, settings, engine.clock, engine.randomness)
         asking = Asking(services, namespace=self.scope.namespace, purpose=self.scope.purpose)
-        return asking.post(search.routes, "/v1/search", **body)
+        return asking.post(search.routes, "/v1/search", body)
 
     def ask(self, query: Query) -> Any:
         with self.engine.store.read(self.scope) as reader:

@@ -145,12 +145,16 @@ def test_a_kind_is_searched_alone_and_its_name_is_no_word(memory: Memory) -> Non
     world.do([row.item() for row in [*rows, Row("Ivo", "undeclared", "tea, by nobody")]], at="2026-01-01")
 
     def found(*kinds: str) -> set[str]:
-        answer = world.search("tea", kinds=[*kinds])
-        assert all(item["kind"] in ({*kinds} - {"note"}) | {"working_note"} for item in answer["items"])
+        answer = world.search("tea", kinds=[*kinds], valid_at="2026-01-02", known_at="2026-01-02")
+        told = {
+            "note" if item["kind"] == "working_note" and "note" in kinds else item["kind"] for item in answer["items"]
+        }
+        assert not kinds or told == {*kinds}
         return {*said(answer)}
 
     assert found("preference") == {"tea, by prefers"}
     assert found("decision", "skill") == {"tea, by decided", "tea, by can"}
     assert found("note") == found("working_note") == {"tea, by jotted"}
     assert found("fact") == {"tea, by drinks", "tea, by nobody"}
-    assert len(world.search("tea")["items"]) == 6
+    assert found() == {f"tea, by {name}" for name in ("prefers", "decided", "can", "jotted", "drinks", "nobody")}
+    assert "tea, by jotted" not in said(world.search("tea", include=["history"]))  # it has expired long since
