@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 from api.announcing import Announcer
 from api.backup_keys import KeyFile
+from api.embedders import embedder_of
 from api.extractors import InstalledExtractors, summariser
 from api.settings import MEMORY, SQLITE, Settings
 from api.streams import Streams
@@ -197,13 +198,13 @@ class Services:
     forgetter: Forgetter
     serving: Serving
     sessions: Sessions
-    embedder: PatientEmbedder | None
-    """What makes vectors here; `None` where nothing does."""
-    indexer: Indexer
     reads: Reads
     """What reads episodes."""
     reading_fault: Callable[[], str | None]
     """Why they cannot read here, in words, if they cannot."""
+    embedder: PatientEmbedder | None
+    """What makes vectors, if anything does."""
+    indexer: Indexer
     announcer: Announcer
     """Who is told what the writer and the recorder wrote."""
     streams: Streams
@@ -218,6 +219,8 @@ class Services:
 
     def close(self) -> None:
         self.store.close()
+        if self.embedder is not None:
+            self.embedder.close()
 
 
 def key_file_of(settings: Settings, randomness: Randomness | None = None) -> KeyFile | None:
@@ -273,7 +276,6 @@ def services_over(
     announcer = Announcer(streams)
     sources = _sources(settings)
     core = load_core()
-    embedder: PatientEmbedder | None = None
     writer = Writer(
         store=store,
         clock=clock,
@@ -305,6 +307,7 @@ def services_over(
     forgetter = Forgetter(
         store=store, clock=clock, randomness=randomness, outside=_outside(settings, randomness), observer=announcer,
     )  # fmt: skip
+    embedder = embedder_of(settings)
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
         store=store,
@@ -316,10 +319,10 @@ def services_over(
         forgetter=forgetter,
         serving=Serving(store=store, clock=clock, randomness=randomness),
         sessions=sessions,
-        embedder=embedder,
-        indexer=Indexer(store=store, clock=clock, core=core, embedder=embedder),
         reads=reads or named,
         reading_fault=named.fault if reads is None else lambda: None,
+        embedder=embedder,
+        indexer=Indexer(store=store, clock=clock, core=core, embedder=embedder),
         announcer=announcer,
         streams=streams,
         drain=Drain(settings.drain_seconds),
