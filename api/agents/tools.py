@@ -117,8 +117,8 @@ def forget(asker: Asker, given: ForgetArguments) -> Answer | Confirmation:
     told = asker.post("/v1/forget", members(given))
     if told["state"] != "preview":
         return Answer(document=told)
-    counts = ", ".join(f"{number} {what}" for what, number in told["counts"].items())
-    question = f"Forget this {told['target']} for good? It erases {counts}, and nothing brings it back."
+    counts = ", ".join(f"{number} {what}" for what, number in told["counts"].items() if number)
+    question = f"Forget this {told['target']} for good? It erases {counts or 'nothing'}, and nothing brings it back."
     return Confirmation(preview=Answer(document=told), question=question, confirm=told["manifest"])
 
 

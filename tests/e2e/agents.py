@@ -2,8 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -81,8 +81,14 @@ def text_of(result: types.CallToolResult) -> str:
 def connected(transport: Any, **client: Any) -> Iterator[Agent]:
     with start_blocking_portal() as portal:
         made = portal.call(lambda: _made(transport, client))
+        failed: BaseException | None = None
         with portal.wrap_async_context_manager(made) as entered:
-            yield Agent(portal, entered)
+            try:
+                yield Agent(portal, entered)
+            except BaseException as exc:  # the client would wrap it into a group of its own
+                failed = exc
+        if failed is not None:
+            raise failed
 
 
 async def _made(transport: Any, client: Mapping[str, Any]) -> Client:
@@ -106,8 +112,15 @@ def over_stdio(line: CommandLine, *flags: str, errors: Path | None = None, **cli
 @contextmanager
 def over_http(url: str, key: str | None = None, **client: Any) -> Iterator[Agent]:
     """An agent of a server, with its key."""
-    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-    with connected(
-        lambda: streamable_http_client(f"{url}/mcp", http_client=create_mcp_http_client(headers=headers)), **client
-    ) as agent:
+    with connected(lambda: _posting(url, key), **client) as agent:
         yield agent
+
+
+@asynccontextmanager
+async def _posting(url: str, key: str | None) -> AsyncIterator[Any]:
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    async with (
+        create_mcp_http_client(headers=headers) as wire,
+        streamable_http_client(f"{url}/mcp", http_client=wire) as streams,
+    ):
+        yield streams
