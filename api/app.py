@@ -35,6 +35,7 @@ from api.routes import (
     namespaces,
     ontology,
     operations,
+    recall,
     review,
     sessions,
     state,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = (
     state.routes,
+    recall.routes,
     claims.routes,
     review.routes,
     episodes.routes,

@@ -56,6 +56,7 @@ WHERE: Final = {
 """Which scope a refusal names, where it is not the one that was asked for."""
 
 BODIES: Final[dict[str, dict[str, Any]]] = {
+    "recall": {**SCOPE, "question": f"What is the note of {KEY}?"},
     "read_states": {**SCOPE, "pairs": [{"subject": KEY}]},
     "write_claims": {**WRITE, "items": [{"subject": KEY, "predicate": "note", "value": MARKER}]},
     "withdraw_claim": {**WRITE, "expected_version": 1},
