@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_types import ElicitResult
 
 from tests.e2e.agent_story import learn, tell_the_story
 from tests.e2e.agents import Agent, over_stdio
@@ -85,30 +86,24 @@ def test_words_are_not_kept_where_the_claims_would_be_refused(agent: Agent) -> N
 
 
 def test_a_person_is_asked_before_anything_is_forgotten(line: CommandLine, tmp_path: Path) -> None:
-    from mcp_types import ElicitResult
-
     asked = []
-
-    def answering(action: str, content: dict[str, Any] | None) -> Any:
-        async def answer(context: Any, params: Any) -> ElicitResult:
-            asked.append(params.message)
-            return ElicitResult.model_validate({"action": action, "content": content})
-
-        return answer
-
-    refusals: list[tuple[str, dict[str, Any] | None]] = [
-        ("decline", None), ("cancel", None), ("accept", {"agree": False}),
+    refusals: list[dict[str, Any]] = [
+        {"action": "decline"}, {"action": "cancel"}, {"action": "accept", "content": {"agree": False}},
     ]  # fmt: skip
-    for action, content in refusals:
-        with over_stdio(line, errors=tmp_path / "log", elicitation_callback=answering(action, content)) as agent:
-            learn(agent, "2026-07-15", "2026-01-01")
+    answers = iter([*refusals, {"action": "accept", "content": {"agree": True}}])
+
+    async def person(context: Any, params: Any) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult.model_validate(next(answers))
+
+    with over_stdio(line, errors=tmp_path / "log", elicitation_callback=person) as agent:
+        learn(agent, "2026-07-15", "2026-01-01")
+        for _ in refusals:
             assert agent.told("forget", subject="mira")["state"] == "preview"
             assert agent.values("mira", "passport_deadline") == ["2026-07-15"]
-    with over_stdio(line, errors=tmp_path / "log", elicitation_callback=answering("accept", {"agree": True})) as agent:
         assert agent.told("forget", subject="mira")["state"] == "forgotten"
     assert len(asked) == 4
-    assert "Forget this subject for good?" in asked[0]
-    assert "claims" in asked[0]
+    assert "Forget this subject for good? It erases 1 claims" in asked[0]
     assert "2026-07-15" not in asked[0]
 
 
@@ -157,7 +152,7 @@ def test_stdout_carries_the_protocol_alone_and_the_end_of_stdin_ends_it(line: Co
 
     assert process.returncode == 0, err
     messages = [json.loads(text) for text in out.splitlines()]
-    assert [message["result"]["serverInfo"]["name"] for message in messages if message.get("id") == 1] == ["vigencia"]
+    assert ["tools" in message["result"]["capabilities"] for message in messages if message.get("id") == 1] == [True]
     assert all(message["jsonrpc"] == "2.0" for message in messages)
     assert "Traceback" not in err
 
