@@ -25,7 +25,7 @@ from ontology.values import Value, ValueType, value_key
 _BATCH: Final = 500
 
 
-class Neo4jReader(FactReads, ForgettingReads, EpisodeReads, Neo4jSearchReads):
+class Neo4jReader(Neo4jSearchReads, FactReads, ForgettingReads, EpisodeReads):
     """What may be asked of a snapshot."""
 
     __slots__ = ()

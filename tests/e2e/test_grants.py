@@ -117,8 +117,8 @@ def world(services: Services) -> Iterator[World]:
     ids = {
         "facts": receipt[0]["opened"][0], "claims": receipt[0]["claim"], "entities": receipt[0]["subject"]["id"],
         "sources": MARKER, "review": held[0]["claim"], "namespaces": "notes", **_dead_letter(services, scope),
-        "subjects": receipt[0]["subject"]["id"], "tombstones": _tombstone(services, scope),
-        "sessions": _session(services, scope),
+        "subjects": receipt[0]["subject"]["id"], "profiles": receipt[0]["subject"]["id"],
+        "tombstones": _tombstone(services, scope), "sessions": _session(services, scope),
     }  # fmt: skip
     services.writer.write(scope_of("other"), "person", [item])
     with TestClient(create_app(services), base_url="http://memory.example", client=("203.0.113.9", 5)) as client:

@@ -121,6 +121,8 @@ def asking(client: httpx2.Client) -> Asking:
         ("GET", "/v1/sessions/{id}"): (f"/v1/sessions/{session}", None, {}),
         ("POST", "/v1/sessions/{id}/notes"): (f"/v1/sessions/{session}/notes", {"notes": [{"text": "Noted."}]}, {}),
         ("POST", "/v1/sessions/{id}/end"): (f"/v1/sessions/{session}/end", {}, {}),
+        ("GET", "/v1/profiles/{id}"): (f"/v1/profiles/{entity}", None, {}),
+        ("GET", "/v1/subjects/{id}/about"): (f"/v1/subjects/{entity}/about", None, {}),
         ("POST", "/v1/forget"): ("/v1/forget", {"subject": "mira"}, {}),
         ("POST", "/v1/subjects/{id}/forget"): (f"/v1/subjects/{entity}/forget", {}, {}),
         ("GET", "/v1/tombstones"): ("/v1/tombstones", None, {}),
