@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from api.commands.agents import mcp
 from api.commands.answering import UNEXPECTED, tell
 from api.commands.audit import audit
 from api.commands.backups import backup, restore
@@ -61,6 +62,7 @@ def _main(
 for command in (
     serve,
     worker,
+    mcp,
     sweep,
     demo,
     init,
