@@ -66,6 +66,7 @@ from tests import naive_queue
 from tests.naive_queue import NaiveQueue, Operations
 from tests.naive_search import NaiveSearchReads, NaiveSearchTransaction
 from tests.naive_sessions import NaiveSessions, NaiveSessionTransaction, Sessions
+from tests.naive_walk import NaiveWalkReads
 
 Row = TypeVar("Row")
 
@@ -231,7 +232,7 @@ class Tables:
         self.heads = [head for head in self.heads if not gone(head.slot, None)]
 
 
-class NaiveReader(NaiveSearchReads):
+class NaiveReader(NaiveWalkReads, NaiveSearchReads):
     """One snapshot of one scope."""
 
     def __init__(self, tables: Tables, scope: Scope) -> None:
