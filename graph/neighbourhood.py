@@ -11,7 +11,7 @@ from graph.walking import Edge
 from ontology.errors import NotFound, shown
 from ontology.facts import AsOf, Fact
 from ontology.ids import EntityId, FactId
-from ontology.intervals import Interval, intersect
+from ontology.intervals import Interval
 
 _TOGETHER: Final = 200
 """Entities whose edges are read at once; between two such reads the clock is looked at."""
@@ -158,8 +158,8 @@ class _Walk:
             holds[entity] = ALWAYS
             if arrival.via is not None and arrival.before is not None:
                 version = facts[arrival.via].version
-                step = Interval(version.valid_from, version.valid_to)
-                holds[entity] = intersect((holds[arrival.before], step)) or step
+                before = holds[arrival.before]
+                holds[entity] = Interval(max(before.start, version.valid_from), min(before.end, version.valid_to))
         return [
             Reached(entity=entity, depth=arrival.depth, via=arrival.via, holds=holds[entity])
             for entity, arrival in self._arrivals.items()

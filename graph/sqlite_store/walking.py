@@ -1,15 +1,13 @@
 """What a walk asks of a snapshot in SQLite: edges entity by entity, whole facts many at once."""
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from graph import decoding
 from graph.sqlite_store.connection import Row
 from graph.sqlite_store.facts import FactReads
 from graph.walking import Edge
-from ontology.entries import Entry
-from ontology.facts import AsOf, Fact, FactVersion, Slot, edges
+from ontology.facts import AsOf, Fact, FactVersion, Slot, known_ends
 from ontology.ids import ENTITY, FACT, EntityId, FactId, Place, entity_id, fact_id
 from ontology.instants import OPEN_END, Instant
 from ontology.values import entity_value, value_key
@@ -72,7 +70,7 @@ class WalkReads(FactReads):
         ]
 
     def _whole(
-        self, row: Row, ends: Mapping[int, tuple[list[Entry], list[Entry]]], expiries: Mapping[int, Instant]
+        self, row: Row, ends: Mapping[int, tuple[list[int], list[int]]], expiries: Mapping[int, Instant]
     ) -> Fact:
         slot = decoding.slot(self._ledger, self._scope, row[12:16])
         version = decoding.version(self._ledger, slot, row[:11])
@@ -80,15 +78,17 @@ class WalkReads(FactReads):
         expires_at = expiries.get(row[22], OPEN_END)
         if row[16]:
             return decoding.plain_fact(version, support, expires_at)
-        start, end = edges(version, *ends.get(row[22], ([], [])))
+        start, end = known_ends(version, *ends[row[22]])
         return Fact(version=version, start=start, end=end, support=support, expires_at=expires_at)
 
-    def _ends_of(self, versions: Sequence[int], known_at: Instant) -> Mapping[int, tuple[list[Entry], list[Entry]]]:
-        """For each version the claims that show at its first instant, and those that show at its last."""
-        found: defaultdict[int, tuple[list[Entry], list[Entry]]] = defaultdict(lambda: ([], []))
+    def _ends_of(self, versions: Sequence[int], known_at: Instant) -> Mapping[int, tuple[list[int], list[int]]]:
+        """For each version the kinds of start of the claims that show at its first instant, and the kinds of end of
+        those that show at its last."""
+        found: dict[int, tuple[list[int], list[int]]] = {version: ([], []) for version in versions}
         if versions:
-            for row in self._connection.all("edges_of_facts", (json.dumps(versions), self._tenant_pk, known_at)):
-                found[row[0]][row[1]].append(decoding.entry(row[2:]))
+            asked = (json.dumps(versions), self._tenant_pk, known_at)
+            for version, side, kind in self._connection.all("edges_of_facts", asked):
+                found[version][side].append(kind)
         return found
 
     def _expiries_of(self, versions: Sequence[int], known_at: Instant) -> Mapping[int, Instant]:

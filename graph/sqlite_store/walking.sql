@@ -53,25 +53,22 @@ LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
     WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= min(?4, v.recorded_to - 1))
 
 -- name: edges_of_facts
--- `edges_of` for many: ?1 lists keys of versions as JSON; each is looked at as known at ?3, or when last believed.
-SELECT v.pk, 0, c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
-  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
+-- `edges_of` for many, the kinds of start (0) and of end (1) alone: ?1 lists keys of versions as JSON; each is looked
+-- at as known at ?3, or when last believed.
+SELECT v.pk, 0, c.start_kind
 FROM json_each(?1) j
 CROSS JOIN versions v ON v.pk = j.value
 JOIN extents e ON e.slot_pk = v.slot_pk AND e.value_key = v.value_key AND e.valid_from = v.valid_from
   AND e.recorded_from <= min(?3, v.recorded_to - 1) AND e.recorded_to > min(?3, v.recorded_to - 1)
 JOIN claims c ON c.tenant_pk = ?2 AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
-GROUP BY v.pk, c.start_kind
-UNION ALL
-SELECT v.pk, 1, c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
-  c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi
+UNION
+SELECT v.pk, 1, c.end_kind
 FROM json_each(?1) j
 CROSS JOIN versions v ON v.pk = j.value
 JOIN extents e ON e.slot_pk = v.slot_pk AND e.value_key = v.value_key
   AND e.valid_from >= v.valid_from AND e.valid_from < v.valid_to AND e.valid_to = v.valid_to
   AND e.recorded_from <= min(?3, v.recorded_to - 1) AND e.recorded_to > min(?3, v.recorded_to - 1)
 JOIN claims c ON c.tenant_pk = ?2 AND c.position = e.claim_position AND c.ordinal = e.claim_ordinal
-GROUP BY v.pk, c.end_kind
 
 -- name: expiry_of_facts
 -- `expiry_of` for many.

@@ -14,7 +14,7 @@ APPLY: Final = "in the graph all of a commit is one query, `apply`: each round t
 STEPS: Final = (
     "read in steps, each along one index; in the graph a round trip costs, so another query answers it as well"
 )
-MANY: Final = "one more query asks for one version, since rows are read one by one; in the graph one asks for many always"
+MANY: Final = "lists are read row by row, a walk reads many rows at once; in the graph many are always asked at once"
 SNAPSHOT: Final = "the graph has no snapshots and no lock but its data"
 MIGRATIONS: Final = "SQLite reads its migrations before it knows whether the file is its own, so not by name"
 FILE: Final = "a file can be written anew; what a server leaves in its own is not for its clients to touch"
