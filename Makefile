@@ -1,5 +1,6 @@
 PYTHON ?= python3
 EXTRAS ?=
+WORKERS ?= 2
 PYTEST_ARGS ?=
 
 comma := ,
@@ -35,8 +36,8 @@ lint: setup ## check style, format, types and the direction of imports
 quick: setup ## the tests that need no Neo4j, for while you work
 	$(BIN)/python -m pytest -m 'not neo4j' $(PYTEST_ARGS)
 
-test: setup lint ## lint, then every test, the long ones at about a tenth of their counts; starts a Neo4j
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: setup lint ## lint, then every test, the long ones at about a tenth of their counts; WORKERS=2 processes, each starts a Neo4j
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 soak: setup ## every test at full counts
 	VIGENCIA_SOAK=1 $(BIN)/python -m pytest $(PYTEST_ARGS)

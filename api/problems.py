@@ -63,6 +63,7 @@ STATUS: Final[Mapping[str, int]] = MappingProxyType(
         "internal": 500,
         "store-unavailable": 503,
         "extractor-unavailable": 503,
+        "embedder-unavailable": 503,
         "issuer-unavailable": 503,
     }
 )

@@ -430,6 +430,12 @@ PROBLEMS: Final[Mapping[str, Problem]] = MappingProxyType(
             cause="No worker runs, the worker died, or the extractor fails each time, such as a model that is away.",
             fix="Start `vigencia worker`, or look at the reason, then retry the operations that failed.",
         ),
+        "embedder-unavailable": Problem(
+            title="No vectors are made now",
+            meaning="Texts that have no vector yet are found by their words alone.",
+            cause="The embedder is away, slow, refuses what it is asked, or gives what is no vector.",
+            fix="Look at the reason; what has no vector yet gets one when the embedder is back.",
+        ),
         "issuer-unavailable": Problem(
             title="The issuer of tokens cannot be asked",
             meaning="The public keys of the token issuer cannot be fetched, so no token can be verified now.",

@@ -9,6 +9,7 @@ default `vigencia` in the user's cache folder). `VIGENCIA_TEST_NEO4J_VERSION` ch
 
 import argparse
 import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -255,14 +256,20 @@ def java_for(version: str) -> Path:
 
 
 def jars(version: str) -> Path:
-    """The folder of all jars of a release, fetched by Maven if they are not there yet."""
+    """The folder of all jars of a release, fetched by Maven if they are not there yet, by one process at a time."""
     folder = cache() / "neo4j" / version / "lib"
-    if (folder / f"neo4j-{version}.jar").is_file():
-        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # it ends with the file; Maven's own repository is not made for two at once
+        if not (folder / f"neo4j-{version}.jar").is_file():
+            _fetch(version, folder)
+    return folder
+
+
+def _fetch(version: str, folder: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise NoServer("Maven is not installed, so the jars of Neo4j cannot be fetched")
-    folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as work:
         (Path(work) / "pom.xml").write_text(_POM.format(v=version), encoding="utf-8")
         done = subprocess.run(
@@ -272,9 +279,7 @@ def jars(version: str) -> Path:
         )  # fmt: skip
         if done.returncode != 0:
             raise NoServer(f"Maven could not fetch Neo4j {version}: {done.stdout[-1000:]}")
-        with contextlib.suppress(OSError):  # another process may have been first
-            Path(work, "lib").rename(folder)
-    return folder
+        Path(work, "lib").rename(folder)
 
 
 def cache() -> Path:

@@ -73,6 +73,7 @@ EXIT_OF: Final[Mapping[str, int]] = MappingProxyType(
         "rate-limited": UNAVAILABLE,
         "store-unavailable": UNAVAILABLE,
         "extractor-unavailable": UNAVAILABLE,
+        "embedder-unavailable": UNAVAILABLE,
         "issuer-unavailable": UNAVAILABLE,
         "internal": UNEXPECTED,
     }

@@ -40,11 +40,12 @@ def test_every_problem_says_what_it_means_and_what_to_do() -> None:
         assert all((problem.title, problem.meaning, problem.cause, problem.fix)), slug
 
 
-def test_four_problems_are_variants_of_an_error_and_all_others_have_their_own() -> None:
+def test_five_problems_are_variants_of_an_error_and_all_others_have_their_own() -> None:
     variants = set(PROBLEMS) - {each.default_slug for each in EVERY_ERROR}
 
     assert variants == {
         "idempotency-in-flight", "recorded-at-not-settable", "issuer-unavailable", "extractor-unavailable",
+        "embedder-unavailable",
     }  # fmt: skip
 
 

@@ -1,0 +1,60 @@
+"""What makes vectors of texts: a model in this process, or a server that is asked; and what their rows must be."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graph.searching import Model
+from ontology.errors import Unavailable, shown
+
+Rows = NDArray[np.float32]
+"""A row for each text, of one dimension, each of length 1 or all zeros."""
+
+SLUG: Final = "embedder-unavailable"
+DIMENSIONS_MAX: Final = 8_192
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Safe to use from many threads."""
+
+    @property
+    def name(self) -> str:
+        """Of the model, as it is recorded with each vector; known without asking anybody."""
+        ...
+
+    def model(self) -> Model:
+        """The model, with its dimensions. Raises `Unavailable` where it cannot be loaded or asked."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        """A row for each text, in their order, in batches of its own.
+
+        Raises `Incorrect` where it will not take these texts, `Unavailable` for whatever else is the matter.
+        """
+        ...
+
+
+def unavailable(message: str, *, remedy: str = "", retry_after: int | None = None) -> Unavailable:
+    """What an embedder raises that gives no vectors."""
+    return Unavailable(message, slug=SLUG, remedy=remedy, retry_after=retry_after)
+
+
+def checked(given: object, name: str, count: int) -> Rows:
+    """What a model gave for `count` texts, each row made of length 1. Raises `Unavailable` where it is no such thing:
+    one bad vector would be near to everything, or to nothing, for as long as it is kept."""
+    model = f"the embedder {shown(name)}"
+    try:
+        rows = np.asarray(given, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError) as exc:
+        raise unavailable(f"{model} gave rows that are not numbers of one length each") from exc
+    if rows.ndim != 2 or rows.shape[0] != count:
+        raise unavailable(f"{model} gave {len(rows) if rows.ndim else 0} rows for {count} texts")
+    if not 1 <= rows.shape[1] <= DIMENSIONS_MAX:
+        raise unavailable(f"{model} gave rows of {rows.shape[1]} numbers, 1 to {DIMENSIONS_MAX} are taken")
+    if not np.isfinite(rows).all():
+        raise unavailable(f"{model} gave numbers that are not finite")
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))[:, np.newaxis]
+    made: Rows = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0, casting="unsafe")
+    return made

@@ -1,0 +1,216 @@
+"""Using an embedder that may fail: not again at once, never for longer than a question waits, and no text lost.
+
+A text that a model will not take is tried shorter, and then has a vector of zeros, which is near to nothing: it is
+found by its words, and keeps no other from being embedded.
+"""
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeVar
+
+import numpy as np
+
+from graph.aside import Aside, Late
+from graph.embedders import Embedder, Rows, unavailable
+from graph.searching import Model, Models, Vector
+from ontology.errors import Incorrect, Unavailable, shown
+
+TEXT_CHARS_MAX: Final = 4_000
+"""What is embedded of a longer text is its beginning."""
+_SHORTER: Final = (1_000, 250)
+"""How much is tried of a text that is refused."""
+_PROBE: Final = "a text that every model takes"
+BACKOFF_SECONDS: Final = 1.0
+BACKOFF_SECONDS_MAX: Final = 60.0
+QUESTIONS_KEPT: Final = 1_000
+
+T = TypeVar("T")
+
+log = logging.getLogger("vigencia.graph.embedding")
+
+
+class TextAlone(StrEnum):
+    """Why a question is answered without vectors."""
+
+    NO_EMBEDDER = "no_embedder"
+    NO_VECTORS = "no_vectors"
+    OTHER_MODEL = "other_model"
+    EMBEDDER_AWAY = "embedder_away"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question as a vector, where it has one."""
+
+    vector: Vector | None
+    model: str | None
+    """Whose vector it is: those of this model are searched."""
+    text_alone: TextAlone | None
+    """Why there is none."""
+    detail: str
+    """The same for people, with what to do."""
+
+
+class PatientEmbedder:
+    """An embedder that is left alone for a while once it failed, and that remembers questions. Itself an `Embedder`."""
+
+    def __init__(self, embedder: Embedder, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._embedder = embedder
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._again_at = 0.0
+        self._fault: Unavailable | None = None
+        self._known: Model | None = None
+        self._questions: OrderedDict[str, Vector] = OrderedDict()
+        self._aside = Aside("embedding a question")
+
+    @property
+    def name(self) -> str:
+        return self._embedder.name
+
+    @property
+    def known(self) -> Model | None:
+        """The model, once it was asked."""
+        return self._known
+
+    def model(self) -> Model:
+        if self._known is None:
+            self._known = self._ask(self._embedder.model)
+        return self._known
+
+    def embed(self, texts: Sequence[str]) -> Rows:
+        cut = [text[:TEXT_CHARS_MAX] for text in texts]
+        return self._ask(lambda: self._embedder.embed(cut))
+
+    def embed_each(self, texts: Sequence[str]) -> Rows:
+        """The same, with zeros for each text that is refused where others are not. Raises `Unavailable`."""
+        try:
+            return self.embed(texts)
+        except Incorrect:
+            width = self._probed().shape[1]
+        made = [self._shortened(text) for text in texts]
+        if refused := sum(row is None for row in made):
+            log.warning("the embedder %s refused %d of %d texts: words alone find them", self.name, refused, len(made))
+        zeros = np.zeros(width, dtype=np.float32)
+        return np.stack([zeros if row is None else row for row in made])
+
+    def fault(self) -> str | None:
+        """Why it gives no vectors, if it did not when it was last asked."""
+        fault = self._fault
+        return None if fault is None else str(fault)
+
+    @property
+    def resting(self) -> bool:
+        """Whether it failed a moment ago, and is not asked now."""
+        return self._fault is not None and self._monotonic() < self._again_at
+
+    def question(self, text: str, seconds: float) -> Vector:
+        """The vector of a question. Raises `Unavailable` where it cannot be had in so many seconds."""
+        with self._lock:
+            if (known := self._questions.get(text)) is not None:
+                self._questions.move_to_end(text)
+                return known
+        if self.resting:
+            assert self._fault is not None
+            raise self._fault
+        try:
+            vector: Vector = self._aside.run(lambda: self._kept(text), seconds)
+        except Late:
+            raise unavailable(f"the embedder {shown(self.name)} did not answer within {seconds:g} s") from None
+        return vector
+
+    def _kept(self, text: str) -> Vector:
+        vector: Vector = self.embed_each([text])[0]
+        with self._lock:
+            self._questions[text] = vector
+            while len(self._questions) > QUESTIONS_KEPT:
+                self._questions.popitem(last=False)
+        return vector
+
+    def _probed(self) -> Rows:
+        try:
+            return self.embed([_PROBE])
+        except Incorrect as exc:  # it is not for these texts
+            fault = unavailable(f"the embedder {shown(self.name)} refuses every text: {exc.message}", remedy=exc.remedy)
+            self._failed(fault)
+            raise fault from exc
+
+    def _shortened(self, text: str) -> Vector | None:
+        for chars in (TEXT_CHARS_MAX, *(chars for chars in _SHORTER if chars < len(text))):
+            try:
+                vector: Vector = self.embed([text[:chars]])[0]
+            except Incorrect:
+                continue
+            return vector
+        return None
+
+    def _ask(self, ask: Callable[[], T]) -> T:
+        if self.resting:
+            assert self._fault is not None
+            raise self._fault
+        try:
+            given = ask()
+        except Unavailable as exc:
+            self._failed(exc)
+            raise
+        with self._lock:
+            self._failures, self._fault = 0, None
+        return given
+
+    def _failed(self, exc: Unavailable) -> None:
+        with self._lock:
+            seconds = min(BACKOFF_SECONDS * 2**self._failures, BACKOFF_SECONDS_MAX)
+            self._failures = min(self._failures + 1, 16)
+            seconds = max(seconds, min(float(exc.retry_after or 0), BACKOFF_SECONDS_MAX))
+            self._again_at = self._monotonic() + seconds
+            self._fault = exc
+        log.warning("no vectors for %.0f s: %s", seconds, exc.message)
+
+
+def ask(embedder: PatientEmbedder | None, models: Models, question: str, seconds: float) -> Asked:
+    """A question as a vector of the model whose vectors are served, if there is one within so many seconds.
+
+    Raises nothing: without a vector the question is answered by its words, and the answer says why.
+    """
+    if embedder is None:
+        detail = "no embedder is set, so words alone are searched; VIGENCIA_EMBEDDER names one"
+        return _alone(TextAlone.NO_EMBEDDER, detail)
+    if models.serving is None:
+        return _alone(TextAlone.NO_VECTORS, "no vector was made yet; a worker makes them")
+    if models.serving.name != embedder.name:
+        return _alone(TextAlone.OTHER_MODEL, other_model(models.serving.name, embedder.name))
+    try:
+        vector = embedder.question(question, seconds)
+    except Unavailable as exc:
+        return _alone(TextAlone.EMBEDDER_AWAY, str(exc))
+    if len(vector) != models.serving.dimensions:
+        detail = other_dimensions(embedder.name, len(vector), models.serving.dimensions)
+        return _alone(TextAlone.OTHER_MODEL, detail)
+    return Asked(vector=vector, model=embedder.name, text_alone=None, detail="")
+
+
+def other_model(serving: str, ours: str) -> str:
+    return (
+        f"the vectors are of the model {shown(serving)}, the embedder here is {shown(ours)}; "
+        "switch with `vigencia reembed`, or set the embedder that made them"
+    )
+
+
+def other_dimensions(name: str, ours: int, recorded: int) -> str:
+    return (
+        f"the embedder {shown(name)} gives {ours} dimensions, and its vectors here have {recorded}: another model has "
+        "this name; set VIGENCIA_EMBEDDER to the one that made them, or give the other a name of its own"
+    )
+
+
+def _alone(why: TextAlone, detail: str) -> Asked:
+    return Asked(vector=None, model=None, text_alone=why, detail=detail)
+
+
+_conforms: type[Embedder] = PatientEmbedder

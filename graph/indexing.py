@@ -1,0 +1,204 @@
+"""Keeping the index of a store up to date: sentences of statements, chunks of episodes, vectors of both.
+
+What is to be indexed the store knows (searching.py); here it is done, in steps that are small enough for a writer to
+wait for. Each step is a transaction of its own, and says all that it says anew: two that index at once, or one that is
+killed and begins again, do no harm. No text is embedded inside a transaction.
+A store or an embedder that is away makes the index late, and fails no question: it is told beside the answer.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from graph.aside import Aside, Late
+from graph.chunks import chunks
+from graph.embedding import PatientEmbedder, other_dimensions, other_model
+from graph.naming import names_of
+from graph.ports import Clock, MemoryStore
+from graph.searching import Models, Statement, ToIndex
+from graph.sentences import searched
+from graph.state import resolve_for
+from ontology.errors import Busy, Unavailable, shown
+from ontology.ids import EntityId
+from ontology.schema import Schema
+from ontology.scope import Scope
+from ontology.values import ValueType
+
+STATEMENTS_AT_ONCE: Final = 200
+EPISODES_AT_ONCE: Final = 8
+TEXTS_AT_ONCE: Final = 64
+SCOPES_MAX: Final = 1_000
+"""Of one round over a store; the next round does the others."""
+LITTLE: Final = 400
+"""Up to so many statements and episodes a question waits for; more is left to a worker."""
+
+log = logging.getLogger("vigencia.graph.indexing")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """Where the index of a scope stands."""
+
+    to_index: ToIndex
+    """What is not found yet, or not by meaning."""
+    problem: str | None
+    """Why not, where it is not just a matter of time."""
+
+
+class Indexer:
+    """Indexes what is to be indexed of a store. Safe to use from many threads."""
+
+    def __init__(self, *, store: MemoryStore, clock: Clock, core: Schema, embedder: PatientEmbedder | None) -> None:
+        """`core` is the schema of a tenant that has none yet. Without an embedder there are no vectors."""
+        self._store = store
+        self._clock = clock
+        self._core = core
+        self._embedder = embedder
+        self._aside = Aside("indexing before a question")
+
+    # ---- from outside
+
+    def index(self, scope: Scope, *, stopped: Callable[[], bool] = lambda: False) -> int:
+        """Bring a scope up to date as far as that can be done now; gives how much was done.
+
+        Raises `Busy` or `Unavailable` where the store does not answer. An embedder that is away only leaves texts
+        without vectors.
+        """
+        return sum(self._repeat(step, scope, stopped) for step in (self._write, self._cut, self._embed))
+
+    def work(self, *, stopped: Callable[[], bool] = lambda: False) -> int:
+        """Bring every scope up to date as far as that can be done now; gives how much was done. Raises as `index`.
+
+        What has no sentence or no chunks yet comes first, in every scope: it is not found at all.
+        """
+        done = 0
+        for scope in self._store.scopes_to_index(None, limit=SCOPES_MAX):
+            if not stopped():
+                done += self._repeat(self._write, scope, stopped) + self._repeat(self._cut, scope, stopped)
+        if self._embedder is not None and not self._embedder.resting:
+            for scope in self._store.scopes_to_index(self._embedder.name, limit=SCOPES_MAX):
+                if not stopped():
+                    done += self.index(scope, stopped=stopped)
+        return done
+
+    def catch_up(self, scope: Scope, milliseconds: float) -> Indexed:
+        """Index what was written a moment ago, and wait for it so long, before a question is asked of the scope.
+
+        Where much is behind nobody waits for it. Raises `Busy` or `Unavailable` as any read does, and for nothing
+        else: what cannot be indexed now is told. Not to be called inside a read or a write.
+        """
+        before = self.standing(scope)
+        if not self._worth_it(before.to_index):
+            return before
+        until = time.monotonic() + milliseconds / 1000
+        try:
+            self._aside.run(lambda: self.index(scope, stopped=lambda: time.monotonic() > until), milliseconds / 1000)
+        except Late:
+            pass
+        except (Busy, Unavailable) as exc:
+            log.warning("indexing before a question stopped: %s", exc.slug)
+            return Indexed(to_index=self.standing(scope).to_index, problem=exc.message)
+        return self.standing(scope)
+
+    def standing(self, scope: Scope) -> Indexed:
+        """How far a scope is indexed, and why no further. Raises `Busy` or `Unavailable`."""
+        with self._store.read(scope) as reader:
+            models = reader.models()
+            ours = None if self._embedder is None else self._embedder.name
+            asked = models.serving.name if models.serving is not None and self._mismatch(models) else ours
+            return Indexed(to_index=reader.to_index(asked), problem=self._problem(models))
+
+    # ---- how much at once
+
+    def _worth_it(self, behind: ToIndex) -> bool:
+        if behind.statements + behind.episodes > LITTLE:
+            return False
+        embeds = self._embedder is not None and not self._embedder.resting
+        return bool(behind.statements or behind.episodes or (behind.texts and embeds))
+
+    def _repeat(self, step: "Step", scope: Scope, stopped: Callable[[], bool]) -> int:
+        """Take a step until it finds nothing to do, or only what it did just now, of which nothing came then."""
+        done, before = 0, None
+        while not stopped():
+            found = step(scope)
+            if not found or found == before:
+                break
+            done, before = done + len(found), found
+        return done
+
+    # ---- the steps: each gives what it found to do
+
+    def _write(self, scope: Scope) -> Sequence[object]:
+        """Write sentences. They are made under the lock: a name that changed meanwhile would stay in them."""
+        with self._store.read(scope) as reader:
+            if not reader.unwritten(limit=1):
+                return ()
+        with self._store.write(scope) as tx:
+            found = tx.unwritten(limit=STATEMENTS_AT_ONCE)
+            schema = tx.schema() or self._core
+            names = names_of(tx, _ends(found), resolve_for(tx, self._clock.now(), None, None))
+            tx.write_sentences([(statement, searched(statement, names, schema)) for statement in found])
+        return found
+
+    def _cut(self, scope: Scope) -> Sequence[object]:
+        with self._store.read(scope) as reader:
+            found = reader.uncut(limit=EPISODES_AT_ONCE)
+            episodes = [reader.recorded_episode(id) for id in found]
+        for id, recorded in zip(found, episodes, strict=True):
+            cut = [] if recorded.verbatim is None else chunks(id, recorded.verbatim)
+            with self._store.write(scope) as tx:
+                tx.write_chunks(id, cut)
+        return found
+
+    def _embed(self, scope: Scope) -> Sequence[object]:
+        embedder = self._embedder
+        if embedder is None or embedder.resting:
+            return ()
+        with self._store.read(scope) as reader:
+            models = reader.models()
+            found = reader.unembedded(embedder.name, limit=TEXTS_AT_ONCE)
+        if not found or self._mismatch(models) is not None:
+            return ()
+        try:
+            model = embedder.model()
+            rows = embedder.embed_each([text for _, text in found])
+        except Unavailable:  # it rests now, and says why
+            return ()
+        if self._mismatch(models) is not None:
+            return ()
+        with self._store.write(scope) as tx:
+            if tx.models().serving is None:
+                tx.begin_model(model)
+            tx.write_vectors(model.name, [(key, row) for (key, _), row in zip(found, rows, strict=True)])
+        return found
+
+    def _mismatch(self, models: Models) -> str | None:
+        """Why vectors of the embedder here are none that this tenant can use, if they are not."""
+        if models.serving is None:
+            return None
+        if self._embedder is None:
+            return f"vectors of the model {shown(models.serving.name)} are served, and no embedder is set here"
+        ours = next(
+            (each for each in (models.serving, models.target) if each and each.name == self._embedder.name), None
+        )
+        if ours is None:
+            return other_model(models.serving.name, self._embedder.name)
+        known = self._embedder.known
+        if known is not None and known.dimensions != ours.dimensions:
+            return other_dimensions(ours.name, known.dimensions, ours.dimensions)
+        return None
+
+    def _problem(self, models: Models) -> str | None:
+        fault = None if self._embedder is None else self._embedder.fault()
+        return self._mismatch(models) or fault
+
+
+Step = Callable[[Scope], Sequence[object]]
+
+
+def _ends(statements: Sequence[Statement]) -> list[EntityId]:
+    """The entities that these statements are about, or point at."""
+    values = [EntityId(each.value.text) for each in statements if each.value.type is ValueType.ENTITY]
+    return [*(each.slot.subject for each in statements), *values]

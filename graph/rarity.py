@@ -1,0 +1,75 @@
+"""Which words of a question are worth asking for.
+
+A word that is in every other sentence costs an engine much and tells little: it is dropped while rarer ones remain, and
+counts again when what the rarer ones found is put in order. Of a long question, the rarest words are asked for.
+"""
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from graph.searching import SearchReader
+
+COMMON_SHARE: Final = 0.05
+"""Of the sentences of a scope: what more of them have is common."""
+COMMON_MIN: Final = 100
+"""What no more sentences have is never common: it costs nothing, and a small memory has few words."""
+TERMS_MAX: Final = 24
+"""The rarest so many are asked for."""
+_FIRST_CEILING: Final = 200
+_CEILING: Final = 5_000
+"""What so many sentences have is common, however large the scope is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """The words of a question, by what becomes of them."""
+
+    of_facts: tuple[str, ...]
+    """Asked of facts, the rarest first: each is in some sentence."""
+    of_episodes: tuple[str, ...]
+    """Asked of the words of episodes, where what no sentence has may be."""
+    dropped: tuple[str, ...]
+    """Too common, in the order of the question."""
+    cut: tuple[str, ...]
+    """Beyond `TERMS_MAX`, in the order of the question."""
+    weights: Mapping[str, float]
+    """How much each word of the question tells: its inverse document frequency, as BM25 has it."""
+
+    def weight_in(self, found: Collection[str], terms: Collection[str] | None = None) -> float:
+        """What the words of the question, or these of them, tell that are in a text with the words `found`."""
+        return sum(self.weights[term] for term in (self.weights if terms is None else terms) if term in found)
+
+
+def words_of(reader: SearchReader, terms: Sequence[str]) -> Words:
+    """Judge the terms of a question by how many sentences of the scope have them."""
+    sentences, counted = reader.term_counts(terms, ceiling=_FIRST_CEILING)
+    counts = {term: counted.get(term, 0) for term in terms}
+    limit = max(COMMON_MIN, int(sentences * COMMON_SHARE))
+    rarest = sorted(terms, key=lambda term: (counts[term], -len(term), term))
+    present = [term for term in rarest if counts[term]]
+    doubtful = [term for term in present[:TERMS_MAX] if counts[term] >= _FIRST_CEILING]
+    if limit >= _FIRST_CEILING and doubtful:
+        _, exactly = reader.term_counts(doubtful, ceiling=min(limit + 1, _CEILING))
+        counts |= exactly
+        rarest.sort(key=lambda term: (counts[term], -len(term), term))
+        present = [term for term in rarest if counts[term]]
+    common = {term for term in present if counts[term] > limit or counts[term] >= _CEILING}
+    if len(common) == len(present):  # no rarer ones remain
+        common = set()
+    facts = [term for term in present if term not in common][:TERMS_MAX]
+    episodes = [term for term in rarest if term not in common][:TERMS_MAX]
+    asked = {*facts, *episodes}
+    return Words(
+        of_facts=tuple(facts),
+        of_episodes=tuple(episodes),
+        dropped=tuple(term for term in terms if term in common),
+        cut=tuple(term for term in terms if term not in common and term not in asked),
+        weights={term: _telling(counts[term], sentences) for term in terms},
+    )
+
+
+def _telling(count: int, sentences: int) -> float:
+    """Robertson, Zaragoza 2009, BM25: ln(1 + (N - n + ½) / (n + ½))."""
+    return math.log(1 + (max(sentences, count) - count + 0.5) / (count + 0.5))

@@ -1,0 +1,156 @@
+"""What becomes of texts and questions when an embedder is slow, away, or wrong."""
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from graph.aside import AT_ONCE, Aside, Late
+from graph.embedders import Rows, checked
+from graph.embedding import BACKOFF_SECONDS, TEXT_CHARS_MAX, PatientEmbedder, TextAlone, ask
+from graph.searching import Model, Models
+from ontology.errors import Incorrect, Unavailable
+from tests.embedding import DIMENSIONS, HashingEmbedder
+
+SERVING = Models(serving=Model(name="hashing", dimensions=DIMENSIONS), target=None)
+
+
+class Time:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def test_rows_come_back_of_length_one_and_what_is_nothing_stays_zero() -> None:
+    rows = checked([[3.0, 4.0], [0.0, 0.0]], "m", 2)
+    assert rows.dtype == np.float32
+    assert rows.tolist() == [[pytest.approx(0.6), pytest.approx(0.8)], [0.0, 0.0]]
+    assert np.linalg.norm(checked([[1e38, 1e38]], "m", 1)) == pytest.approx(1)
+    assert np.linalg.norm(checked([[1e-38, 0]], "m", 1)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ([[1.0]], "1 rows for 2 texts"),
+        ([], "0 rows for 2 texts"),
+        ([[1.0, 0.0], [1.0]], "not numbers of one length"),
+        ([["a"], ["b"]], "not numbers of one length"),
+        ([[float("nan")], [1.0]], "not finite"),
+        ([[float("inf")], [1.0]], "not finite"),
+        ([[], []], "rows of 0 numbers"),
+        ([[0.5] * 9_000] * 2, "rows of 9000 numbers"),
+        (None, "0 rows for 2 texts"),
+    ],
+)
+def test_what_is_no_row_for_each_text_is_refused(rows: object, told: str) -> None:
+    with pytest.raises(Unavailable, match=told) as raised:
+        checked(rows, "m", 2)
+    assert raised.value.slug == "embedder-unavailable"
+
+
+def test_one_that_failed_is_left_alone_for_longer_each_time_and_asked_again_then() -> None:
+    time, hashing = Time(), HashingEmbedder()
+    patient = PatientEmbedder(hashing, time)
+    hashing.away = True
+    for seconds in (BACKOFF_SECONDS, 2 * BACKOFF_SECONDS, 4 * BACKOFF_SECONDS):
+        for _ in range(3):
+            with pytest.raises(Unavailable, match="away"):
+                patient.embed(["a"])
+        time.seconds += seconds
+        assert not patient.resting
+    assert len(hashing.asked) == 3
+    assert patient.fault() == "the embedder is away"
+
+    hashing.away = False
+    assert patient.embed(["a"]).shape == (1, DIMENSIONS)
+    assert (patient.fault(), patient.resting) == (None, False)
+
+
+def test_a_text_that_is_refused_gets_zeros_and_keeps_no_other_back() -> None:
+    hashing = HashingEmbedder()
+    hashing.refuses = "bad"
+    rows = PatientEmbedder(hashing).embed_each(["good", "bad", "also good"])
+    assert [bool(row.any()) for row in rows] == [True, False, True]
+
+
+def test_a_text_that_is_too_long_is_embedded_by_its_beginning() -> None:
+    hashing = HashingEmbedder()
+    patient = PatientEmbedder(hashing)
+    patient.embed(["word " * 10_000])
+    assert len(hashing.asked[-1][0]) == TEXT_CHARS_MAX
+
+    hashing.chars_max = 300
+    rows = patient.embed_each(["word " * 10_000, "short"])
+    assert rows[0].tolist() == pytest.approx(hashing.embed([("word " * 10_000)[:250]])[0].tolist())
+
+
+def test_an_embedder_that_refuses_everything_is_told_and_leaves_no_zeros() -> None:
+    hashing = HashingEmbedder()
+    hashing.refuses = ""
+    patient = PatientEmbedder(hashing)
+    with pytest.raises(Unavailable, match="refuses every text"):
+        patient.embed_each(["a", "b"])
+    assert patient.resting
+
+
+def test_a_question_is_asked_once_and_remembered() -> None:
+    hashing = HashingEmbedder()
+    patient = PatientEmbedder(hashing)
+    asked = [ask(patient, SERVING, "where does Mira live?", 5) for _ in range(3)]
+    assert len(hashing.asked) == 1
+    assert asked[0].vector is not None
+    assert (asked[0].model, asked[0].text_alone, asked[0].detail) == ("hashing", None, "")
+    assert asked[0].vector is asked[2].vector
+
+
+def test_without_a_vector_the_answer_says_why() -> None:
+    away, other = HashingEmbedder(), PatientEmbedder(HashingEmbedder("other"))
+    away.away = True
+    wrong = PatientEmbedder(HashingEmbedder(dimensions=8))
+    none = Models(serving=None, target=None)
+    asked = {
+        TextAlone.NO_EMBEDDER: ask(None, SERVING, "q", 5),
+        TextAlone.NO_VECTORS: ask(other, none, "q", 5),
+        TextAlone.OTHER_MODEL: ask(other, SERVING, "q", 5),
+        TextAlone.EMBEDDER_AWAY: ask(PatientEmbedder(away), SERVING, "q", 5),
+    }
+    assert {why: each.text_alone for why, each in asked.items()} == {why: why for why in TextAlone}
+    assert all(each.vector is None and each.detail for each in asked.values())
+    assert "vigencia reembed" in asked[TextAlone.OTHER_MODEL].detail
+    assert "8 dimensions" in ask(wrong, SERVING, "q", 5).detail
+
+
+def test_a_question_waits_only_so_long_and_is_known_the_next_time() -> None:
+    going = threading.Event()
+
+    class Slow(HashingEmbedder):
+        def embed(self, texts: Sequence[str]) -> Rows:
+            assert going.wait(60)
+            return super().embed(texts)
+
+    patient = PatientEmbedder(Slow())
+    first = ask(patient, SERVING, "q", 0.01)
+    assert first.text_alone is TextAlone.EMBEDDER_AWAY
+    assert "within 0.01 s" in first.detail
+    going.set()
+    assert ask(patient, SERVING, "q", 60).text_alone is None
+
+
+def test_what_goes_on_aside_is_bounded_and_its_error_is_raised() -> None:
+    aside, going = Aside("tests"), threading.Event()
+    for _ in range(AT_ONCE):
+        with pytest.raises(Late):
+            aside.run(going.wait, 0)
+    with pytest.raises(Late):
+        aside.run(lambda: 1, 60)
+    going.set()
+
+    def fail() -> None:
+        raise Incorrect("no")
+
+    with pytest.raises(Incorrect):
+        Aside("tests").run(fail, 60)

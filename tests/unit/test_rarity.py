@@ -1,0 +1,72 @@
+"""Which words of a question are asked for, by how many sentences have them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import pytest
+
+from graph.rarity import COMMON_MIN, TERMS_MAX, Words, words_of
+from graph.searching import SearchReader
+
+
+class Counted:
+    """A scope in which so many of its sentences have each word."""
+
+    def __init__(self, sentences: int, **counts: int) -> None:
+        self.sentences, self.counts = sentences, counts
+        self.ceilings: list[tuple[int, int]] = []
+
+    def term_counts(self, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
+        self.ceilings.append((len(terms), ceiling))
+        return self.sentences, {term: min(self.counts[term], ceiling) for term in terms if self.counts.get(term)}
+
+    def words(self, question: str) -> Words:
+        return words_of(cast(SearchReader, self), question.split())
+
+
+def test_what_over_a_twentieth_of_the_sentences_have_is_dropped_while_rarer_words_remain() -> None:
+    scope = Counted(10_000, the=9_000, price=500, of=501, zubrowka=1)
+
+    words = scope.words("the price of zubrowka")
+
+    assert words.of_facts == ("zubrowka", "price")
+    assert words.dropped == ("the", "of")
+    assert words.cut == ()
+
+
+def test_common_words_are_asked_for_where_there_are_no_others() -> None:
+    words = Counted(10_000, price=9_000, of=9_000).words("price of nothing")
+
+    assert (words.of_facts, words.dropped) == (("price", "of"), ())
+
+
+@pytest.mark.parametrize(("count", "dropped"), [(COMMON_MIN, ()), (COMMON_MIN + 1, ("mira",))])
+def test_in_a_small_memory_few_words_are_common(count: int, dropped: tuple[str, ...]) -> None:
+    assert Counted(200, mira=count, tea=1).words("mira tea").dropped == dropped
+
+
+def test_a_word_that_no_sentence_has_is_asked_of_episodes_alone() -> None:
+    words = Counted(1_000, tea=1).words("tea zubrowka")
+
+    assert (words.of_facts, words.of_episodes) == (("tea",), ("zubrowka", "tea"))
+
+
+def test_a_rare_word_among_two_hundred_is_asked_for_and_the_others_are_told() -> None:
+    chat = [f"word{number}" for number in range(200)]
+    scope = Counted(10_000, **dict.fromkeys(chat, 400), zubrowka=1)
+
+    words = scope.words(" ".join([*chat[:150], "zubrowka", *chat[150:]]))
+
+    assert words.of_facts[0] == "zubrowka"
+    assert len(words.of_facts) == TERMS_MAX
+    assert {*words.of_facts, *words.cut} == {*chat, "zubrowka"}
+    assert [(count, ceiling) for count, ceiling in scope.ceilings if ceiling > 200] == [(TERMS_MAX - 1, 501)]
+
+
+def test_a_rarer_word_tells_more_and_what_is_in_every_sentence_tells_next_to_nothing() -> None:
+    words = Counted(100, mira=100, tea=1, price=10).words("mira tea price zubrowka")
+    weights: dict[str, Any] = dict(words.weights)
+
+    assert weights["zubrowka"] > weights["tea"] > weights["price"] > weights["mira"] > 0
+    assert words.weight_in(["tea", "mira", "other"]) == weights["tea"] + weights["mira"]
+    assert words.weight_in(["tea", "mira"], ["mira"]) == weights["mira"]
