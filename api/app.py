@@ -32,6 +32,8 @@ from api.routes import (
     namespaces,
     ontology,
     operations,
+    profiles,
+    recall,
     review,
     sessions,
     state,
@@ -48,11 +50,13 @@ if TYPE_CHECKING:
 
 GROUPS: Final = (
     state.routes,
+    recall.routes,
     claims.routes,
     review.routes,
     episodes.routes,
     operations.routes,
     sessions.routes,
+    profiles.routes,
     facts.routes,
     history.routes,
     entities.routes,

@@ -15,6 +15,7 @@ from api.commands.loading import load
 from api.commands.namespaces import namespaces
 from api.commands.reading import diff, history, state
 from api.commands.reasons import why
+from api.commands.recalling import recall
 from api.commands.review import review
 from api.commands.serving import demo, init, serve
 from api.commands.sweeping import sweep
@@ -63,6 +64,7 @@ for command in (
     init,
     remember,
     load,
+    recall,
     state,
     history,
     diff,

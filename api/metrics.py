@@ -30,6 +30,7 @@ MEDIA_TYPE: Final = CONTENT_TYPE_LATEST
 DONE: Final = "done"
 _SECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _ITEMS: Final = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+_TOKENS: Final = (100, 200, 300, 500, 750, 1000, 1500, 2000, 4000, 8000, 16000)
 _CONFLICTS: Final = frozenset({"conflicting-claim", "version-changed", "already-decided"})
 
 
@@ -51,6 +52,9 @@ class Metrics:
             "vigencia_items_returned", "How many items a page of an answer has.", ["route"], buckets=_ITEMS,
             registry=registry,
         )  # fmt: skip
+        self._packets = Histogram(
+            "vigencia_packet_tokens", "How many tokens the text of a packet has.", buckets=_TOKENS, registry=registry
+        )
         self._writes = Counter(
             "vigencia_writes", "Transactions by outcome: done, or the type of the problem.", ["outcome"],
             registry=registry,
@@ -92,6 +96,10 @@ class Metrics:
     def returned(self, route: str, items: int) -> None:
         """An answer has so many items."""
         self._returned.labels(route).observe(items)
+
+    def packed(self, tokens: int) -> None:
+        """A packet has so many tokens."""
+        self._packets.observe(tokens)
 
     def limited(self, budget: str) -> None:
         self._limited.labels(budget).inc()

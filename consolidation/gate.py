@@ -22,6 +22,7 @@ from consolidation.policy import (
     may_speak_for,
     unseated,
 )
+from consolidation.profile_notes import check_note
 from consolidation.receipts import ItemReceipt, Result
 from consolidation.serving import Served
 from consolidation.slotwork import SlotWork
@@ -56,7 +57,8 @@ class Gate:
     def admit(
         self, index: int, work: SlotWork, claim: Claim, predicate: Predicate, read: Read | None, receipt: ItemReceipt
     ) -> None:  # fmt: skip
-        """Fold a new claim, hold it, or keep nothing of it; the receipt says which."""
+        """Fold a new claim, hold it, or keep nothing of it; the receipt says which. Raises as `check_note` does."""
+        check_note(self._tx, work, claim, self._context.now, replaces=False)
         heard = self._heard(claim, predicate, work)
         verdict = judge(claim, predicate, self._around(claim, predicate, work, heard, read)) or self._forgotten(claim)
         if isinstance(verdict, TurnedAway):
@@ -79,6 +81,7 @@ class Gate:
         self, index: int, work: SlotWork, claim: Claim, predicate: Predicate, read: Read | None
     ) -> None:  # fmt: skip
         """Fold the right value of a correction. Raises `Refused` where it could not be believed at once."""
+        check_note(self._tx, work, claim, self._context.now, replaces=True)
         heard = self._heard(claim, predicate, work)
         verdict = judge(claim, predicate, self._around(claim, predicate, work, heard, read))
         if verdict is not None:

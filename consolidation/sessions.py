@@ -46,6 +46,8 @@ class NewSession:
     me_name: str | None = None
     """Who says "I": an entity by its key, or a name; at most one of the two."""
     zone: str | None = None
+    subject: str | None = None
+    """Whose profile is wanted with it; a part of the request, and not of the session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

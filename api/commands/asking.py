@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import orjson
 
 from api.auth.principals import local_person
-from api.edge import HEADERS
+from api.edge import BODY, HEADERS
 from api.requests import PRINCIPAL, REQUEST_ID
 from api.routes.call import Call
 from api.routes.schemas import Schemas
@@ -42,18 +42,30 @@ class Asking:
         """The answer of `GET path`; what of `query` is `None` is left out. Raises what the endpoint raises."""
         given = {name.rstrip("_"): value for name, value in query.items() if value is not None}
         request: dict[str, Any] = {
-            "type": "http",
-            "method": "GET",
-            "path": path,
             "path_params": dict(parts or {}),
             "query_string": urlencode({**self._scope, **given}).encode(),
-            "headers": [],
-            PRINCIPAL: self._principal,
-            REQUEST_ID: "",
             HEADERS: {},
         }
-        route = next(each for each in routes.listed if (each.method, each.path) == ("GET", path))
-        answer = route.call(Call(self._services, self._schemas, request))
+        return self._asked(routes, "GET", path, request)
+
+    def post(self, routes: "Routes", path: str, body: Mapping[str, Any]) -> Document:
+        """The answer of `POST path`, which is a question; what of the body is `None` is left out."""
+        given = {name: value for name, value in body.items() if value is not None}
+        request: dict[str, Any] = {
+            "path_params": {},
+            "query_string": b"",
+            HEADERS: {b"content-type": b"application/json"},
+            BODY: orjson.dumps({**self._scope, **given}),
+        }
+        return self._asked(routes, "POST", path, request)
+
+    def _asked(self, routes: "Routes", method: str, path: str, request: Mapping[str, Any]) -> Document:
+        asgi: dict[str, Any] = {
+            "type": "http", "method": method, "path": path, "headers": [], PRINCIPAL: self._principal, REQUEST_ID: "",
+            **request,
+        }  # fmt: skip
+        route = next(each for each in routes.listed if (each.method, each.path) == (method, path))
+        answer = route.call(Call(self._services, self._schemas, asgi))
         document: Document = orjson.loads(bytes(answer.body))
         return document
 

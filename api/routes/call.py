@@ -332,6 +332,12 @@ class Call:
         if self._metrics is not None:
             self._metrics.returned(self.route, items)
 
+    def packed(self, tokens: int, lines: int) -> None:
+        """The answer is a packet of so many tokens, in so many lines."""
+        if self._metrics is not None:
+            self._metrics.packed(tokens)
+        self.returns(lines)
+
     def audited(self, handle: "Callable[[Call], Response]") -> "Response":
         """What a handler answers; what is sensitive in it stands in the audit before anybody gets it."""
         unchanged = False

@@ -52,7 +52,7 @@ def read_entity(call: Call, query: FactsQuery) -> Response:
     """One thing, with what is believed of it; it shows only where a visible fact names it."""
     with reading(call, query) as reader:
         question = ask(call, reader, query, limit=query.limit, cursor=query.cursor)
-        entity = _visible(question, call.part("id"))
+        entity = visible(question, call.part("id"))
         certain = query.certainty == "certain"
         facts = reader.state([(entity.id, None)], question.as_of, certain=certain, page=question.page)
         return facts_answer(question, facts, order_of, {entity.id: entity}, **_entity(entity))
@@ -65,7 +65,7 @@ def read_entity_neighbourhood(call: Call, query: WalkQuery) -> Response:
     """What lies around a thing, by its id: a bounded walk over visible facts, in both directions."""
     with reading(call, query) as reader:
         question = ask(call, reader, query)
-        return _walked(question, query, _visible(question, call.part("id")))
+        return _walked(question, query, visible(question, call.part("id")))
 
 
 @routes.get("/v1/neighbourhood", query=NeighbourhoodQuery, answer=answers.Neighbourhood, problems=(*READ, "not-found"))
@@ -76,7 +76,7 @@ def read_neighbourhood(call: Call, query: NeighbourhoodQuery) -> Response:
     """
     with reading(call, query) as reader:
         question = ask(call, reader, query)
-        return _walked(question, query, _visible(question, query.subject))
+        return _walked(question, query, visible(question, query.subject))
 
 
 @routes.get("/v1/paths", query=PathsQuery, answer=answers.Paths, problems=READ)
@@ -101,15 +101,16 @@ def read_paths(call: Call, query: PathsQuery) -> Response:
         return answered(question, {"items": [_path(row, names) for row in found.rows], "truncated": truncated})
 
 
-def _visible(question: Question, text: str) -> Entity:
+def visible(question: Question, text: str) -> Entity:
     """The entity that a key or an id names; raises `NotFound` where no visible fact names it."""
     entity = subject_of(question.reader, text)
-    if entity is None or not _shows(question.reader, entity.id, question.as_of):
+    if entity is None or not shows(question.reader, entity.id, question.as_of):
         raise NotFound(f"no entity {shown(text)} shows in this scope at these instants")
     return entity
 
 
-def _shows(reader: Reader, id: EntityId, as_of: AsOf) -> bool:
+def shows(reader: Reader, id: EntityId, as_of: AsOf) -> bool:
+    """Whether a fact that is visible at `as_of` is about an entity, or points at it."""
     one = Page(1)
     if reader.state([(id, None)], as_of, certain=False, page=one):
         return True

@@ -358,7 +358,7 @@ def _claims(
             if each.claim.recorded_at > known_at:
                 return rows, None
             after = (each.claim.entry.position, each.claim.entry.ordinal, 0)
-            known_then = _told_as_known(each, known_at)
+            known_then = told_as_known(each, known_at)
             if known_then.folded_from > known_at or (query.standing and known_then.ending is not None):
                 continue  # what was never believed is for reviewers
             if value is None or each.claim.entry.value == value:
@@ -370,7 +370,7 @@ def _claims(
     return rows, after
 
 
-def _told_as_known(told: Told, known_at: Instant) -> Told:
+def told_as_known(told: Told, known_at: Instant) -> Told:
     """The claim without what became of it later."""
     return Told(claim=told.claim, transitions=tuple(t for t in told.transitions if t.recorded_at <= known_at))
 

@@ -7,15 +7,20 @@ from starlette.responses import Response
 
 from api.auth.permission import Permitted
 from api.routes.call import Call
+from api.routes.entities import shows
 from api.routes.operations import POLL_SECONDS
+from api.routes.profiles import profile_at, profile_document_of
+from api.routes.reading import ask, reading, subject_of
 from api.routes.routing import READ, WRITE, Routes
-from api.wire.queries import NoQuery
+from api.wire import rendering
+from api.wire.queries import NoQuery, ReadQuery
 from api.wire.rendering import Wire
 from api.wire.sessions import (
     NOTES,
     OPENING,
     EndBody,
     NotesBody,
+    OpenedSession,
     ReadSession,
     SessionAnswer,
     SessionBody,
@@ -28,6 +33,8 @@ from api.wire.sessions import (
 )
 from consolidation.idempotency import Written
 from consolidation.sessions import document
+from ontology.errors import JSON
+from ontology.facts import FactVersion
 from ontology.grants import Grant
 from ontology.ids import OperationId, SessionId
 from ontology.operations import Operation, State
@@ -36,15 +43,21 @@ from ontology.sessions import Session, Stage
 routes = Routes("sessions", "Working notes that live with a session, and are read when it ends.")
 
 
-@routes.post("/v1/sessions", body=SessionBody, answer=SessionAnswer, problems=WRITE, optional=True, examples=OPENING)
+@routes.post("/v1/sessions", body=SessionBody, answer=OpenedSession, problems=WRITE, optional=True, examples=OPENING)
 def open_session(call: Call, query: NoQuery) -> Response:
     """Open a session, for working notes that die with it.
 
-    One that gets no note for `VIGENCIA_SESSION_IDLE_SECONDS` is ended.
+    One that gets no note for `VIGENCIA_SESSION_IDLE_SECONDS` is ended. With `subject` the answer has that one's
+    profile, as it is now, which counts as served in the session.
     """
     body = call.body(SessionBody, optional=True)
     scope = call.scope(body.namespace, body.purpose, needs=Grant.WRITE)
-    return _written(call.open_session(scope, body.session(), key=call.idempotency_key(body.operation_id)))
+    profile, served = _profile(call, body)
+    written = call.open_session(scope, body.session(), key=call.idempotency_key(body.operation_id))
+    if served:
+        readable = call.scope(body.namespace, body.purpose, needs=Grant.READ)
+        call.served(readable, str(written.receipt["id"]), served)
+    return _written(written, profile=profile)
 
 
 @routes.get("/v1/sessions", query=SessionsQuery, answer=SessionList, conditional=False)
@@ -128,11 +141,27 @@ def _awaited(call: Call, scope: Permitted, session: Session) -> tuple[Session, l
         time.sleep(POLL_SECONDS)
 
 
-def _written(written: Written) -> Response:
+def _profile(call: Call, body: SessionBody) -> tuple[JSON, list[FactVersion]]:
+    """The profile of the subject that a body names, and what is served with it. Raises as `subject_of` does."""
+    if body.subject is None:
+        return None, []
+    query = ReadQuery(namespace=body.namespace, purpose=body.purpose)
+    with reading(call, query) as reader:
+        question = ask(call, reader, query)
+        subject = subject_of(reader, body.subject)
+        if subject is None or not shows(reader, subject.id, question.as_of):
+            return None, []
+        profile = profile_at(question, subject)
+        document = profile_document_of(question, subject, profile)
+    versions = [line.fact.version for line in profile.lines]
+    return {**document, "as_of": rendering.as_of(question.as_of, question.now)}, versions
+
+
+def _written(written: Written, **others: JSON) -> Response:
     headers = {"Cache-Control": "no-store"}
     if written.replayed:
         headers["Idempotency-Replayed"] = "true"
-    return Response(orjson.dumps(written.receipt), media_type="application/json", headers=headers)
+    return Response(orjson.dumps({**written.receipt, **others}), media_type="application/json", headers=headers)
 
 
 def _json(body: Wire) -> Response:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.wire.answers import When
 from api.wire.episodes import MeBody, OperationAnswer, operation_document
+from api.wire.profiles import ProfileAnswer
 from api.wire.queries import LIMIT, Limit, Position, ScopeQuery, Words
 from api.wire.rendering import Wire
 from consolidation.sessions import NewNote, NewSession, document
@@ -19,6 +20,7 @@ from ontology.sessions import Note, Session
 
 OPENING: dict[str, Any] = {
     "a talk with Mira": {"me": {"key": "mira"}, "source": "chat", "tz": "Europe/Vienna"},
+    "with what is at hand of her": {"me": {"key": "mira"}, "subject": "mira"},
 }
 NOTES: dict[str, Any] = {
     "two turns": {"notes": [{"speaker": "Mira", "text": "I moved to Paris."}, {"speaker": "agent", "text": "Noted."}]},
@@ -40,11 +42,14 @@ class SessionBody(_ScopeBody):
     me: MeBody | None = Field(None, description='Who says "I" in the notes, or which speaker is who.')
     source: str | None = Field(None, max_length=500, description="Who says what is noted; by default the caller.")
     tz: str | None = Field(None, max_length=64, description="The zone of who speaks, for days such as yesterday.")
+    subject: str | None = Field(
+        None, max_length=500, description="Of whom the answer gives the profile: a key, or an id `ent_…`; needs `read`."
+    )
     operation_id: str | None = Field(None, max_length=255, description="The same as `Idempotency-Key`.")
 
     def session(self) -> NewSession:
         me = self.me or MeBody()
-        return NewSession(source=self.source, me_key=me.key, me_name=me.name, zone=self.tz)
+        return NewSession(source=self.source, me_key=me.key, me_name=me.name, zone=self.tz, subject=self.subject)
 
 
 class NoteBody(_Body):
@@ -100,6 +105,14 @@ class SessionAnswer(_Answer):
     changed_at: When
     notes: int = Field(description="How many it ever got.")
     operations: list[str] = Field(description="Those that read its notes; see `/v1/operations/{id}`.")
+
+
+class OpenedSession(SessionAnswer):
+    """A new session, and what is at hand of the subject that was named."""
+
+    profile: ProfileAnswer | None = Field(
+        description="As of `GET /v1/profiles/{id}`; `null` where no subject was named, or nothing shows of it."
+    )
 
 
 class ReadSession(SessionAnswer):

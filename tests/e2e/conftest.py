@@ -35,6 +35,8 @@ ON_EVERY_STORE: Final = (
     "test_http_forgetting",
     "test_http_hostile_episodes",
     "test_http_paging",
+    "test_http_profiles",
+    "test_http_recall",
     "test_http_reading",
     "test_http_sessions",
     "test_http_retention",

@@ -56,6 +56,7 @@ WHERE: Final = {
 """Which scope a refusal names, where it is not the one that was asked for."""
 
 BODIES: Final[dict[str, dict[str, Any]]] = {
+    "recall": {**SCOPE, "question": f"What is the note of {KEY}?"},
     "read_states": {**SCOPE, "pairs": [{"subject": KEY}]},
     "write_claims": {**WRITE, "items": [{"subject": KEY, "predicate": "note", "value": MARKER}]},
     "withdraw_claim": {**WRITE, "expected_version": 1},
@@ -116,8 +117,8 @@ def world(services: Services) -> Iterator[World]:
     ids = {
         "facts": receipt[0]["opened"][0], "claims": receipt[0]["claim"], "entities": receipt[0]["subject"]["id"],
         "sources": MARKER, "review": held[0]["claim"], "namespaces": "notes", **_dead_letter(services, scope),
-        "subjects": receipt[0]["subject"]["id"], "tombstones": _tombstone(services, scope),
-        "sessions": _session(services, scope),
+        "subjects": receipt[0]["subject"]["id"], "profiles": receipt[0]["subject"]["id"],
+        "tombstones": _tombstone(services, scope), "sessions": _session(services, scope),
     }  # fmt: skip
     services.writer.write(scope_of("other"), "person", [item])
     with TestClient(create_app(services), base_url="http://memory.example", client=("203.0.113.9", 5)) as client:

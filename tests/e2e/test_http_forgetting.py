@@ -45,6 +45,7 @@ def tell_everything(api: Api) -> dict[str, str]:
     item = answer(first)["items"][0]
     api.write(fact(KEY, "note", f"{MARKER} street", valid_from="2020-01-01", episode=episode))
     api.write(fact(KEY, "note", f"{MARKER} lane", valid_from="2021-01-01", source=f"{MARKER}-source"))
+    api.write(fact(KEY, "profile_note", f"{MARKER} calls on Mondays", valid_from="2020-01-01"))
     api.write(fact("bo", "note", "stays", valid_from="2020-01-01", episode=episode))
     api.write(fact("bo", "knows", {"type": "entity", "key": KEY}, valid_from="2020-01-01"))
     api.write(fact("bo", "knows", {"type": "entity", "key": "cy"}, valid_from="2020-01-01"))
@@ -57,6 +58,7 @@ def tell_everything(api: Api) -> dict[str, str]:
     return {
         "entities": item["subject"]["id"], "claims": item["claim"], "facts": item["opened"][0], "review": held[0],
         "episodes": episode, "operations": recorded["items"][0]["operation"],
+        "profiles": item["subject"]["id"], "subjects": item["subject"]["id"],
     }  # fmt: skip
 
 
@@ -106,7 +108,9 @@ def test_the_marker_is_found_on_many_routes_before(api: Api) -> None:
 
     found = walked(api, ids, None)
 
-    assert len([name for name, (_, content) in found.items() if MARKER.encode() in content]) > 15
+    marked = {name for name, (_, content) in found.items() if MARKER.encode() in content}
+    assert len(marked) > 15
+    assert {"read_profile bo", "read_about bo"} <= marked
 
 
 def test_nothing_is_left_on_any_route_at_any_instant_nor_in_any_file(

@@ -78,6 +78,7 @@ def asking(client: httpx2.Client) -> Asking:
     requests: dict[tuple[str, str], tuple[str, Any, dict[str, str]]] = {
         ("GET", "/v1/state"): (f"/v1/state?{DEADLINE}", None, {}),
         ("POST", "/v1/state"): ("/v1/state", {"pairs": [{"subject": "mira"}]}, {}),
+        ("POST", "/v1/recall"): ("/v1/recall", {"question": "When is mira's passport deadline?"}, {}),
         ("POST", "/v1/claims"): ("/v1/claims", {"items": [item]}, {}),
         ("GET", "/v1/claims/{id}"): (f"/v1/claims/{claim}", None, {}),
         ("POST", "/v1/claims/{id}/withdraw"): (f"/v1/claims/{claim}/withdraw", {}, {}),
@@ -120,6 +121,8 @@ def asking(client: httpx2.Client) -> Asking:
         ("GET", "/v1/sessions/{id}"): (f"/v1/sessions/{session}", None, {}),
         ("POST", "/v1/sessions/{id}/notes"): (f"/v1/sessions/{session}/notes", {"notes": [{"text": "Noted."}]}, {}),
         ("POST", "/v1/sessions/{id}/end"): (f"/v1/sessions/{session}/end", {}, {}),
+        ("GET", "/v1/profiles/{id}"): (f"/v1/profiles/{entity}", None, {}),
+        ("GET", "/v1/subjects/{id}/about"): (f"/v1/subjects/{entity}/about", None, {}),
         ("POST", "/v1/forget"): ("/v1/forget", {"subject": "mira"}, {}),
         ("POST", "/v1/subjects/{id}/forget"): (f"/v1/subjects/{entity}/forget", {}, {}),
         ("GET", "/v1/tombstones"): ("/v1/tombstones", None, {}),

@@ -1,0 +1,144 @@
+"""What an agent asks in the turn: a question in words, answered in a small dated packet."""
+
+import time
+from typing import Final
+
+import orjson
+from starlette.responses import Response
+
+from api.routes.call import Call
+from api.routes.reading import moment, snapshot
+from api.routes.routing import READ, Routes
+from api.wire import recalled, rendering
+from api.wire.live import live
+from api.wire.queries import NoQuery
+from api.wire.recalled import QUESTION, RecallBody, Recalled
+from consolidation.questions import Instants, instants_of
+from graph.packet import Beside, Limits, Packet, pack
+from graph.ports import Reader
+from graph.recall import Asking, Gathered, gather
+from graph.state import resolve, served_at
+from graph.tokens import ByteTokenizer
+from ontology.errors import JSON, Incorrect
+from ontology.facts import AsOf
+from ontology.grants import Grant
+from ontology.instants import Instant, check_zone
+from ontology.operations import State
+
+routes = Routes("recall", "What memory says to a question in words, small enough to be read in the turn.")
+
+WAITING_MAX: Final = 200
+"""So many episodes that are not read yet are counted."""
+_TOKENIZER: Final = ByteTokenizer()
+
+
+@routes.post(
+    "/v1/recall", body=RecallBody, answer=Recalled, problems=(*READ, "unsupported-format"), keyed=False, reads=True,
+    examples=QUESTION,
+)  # fmt: skip
+def recall(call: Call, query: NoQuery) -> Response:
+    """What memory says to a question in words: dated lines with their sources, within a budget.
+
+    Of the entities that the question names their exact state, what it asks for first; what lies around them where that
+    is not enough. Dates in the question say at which instants it is asked, unless the body does; `dates` tells how they
+    were understood: a day is its first instant, a week, a month or a year is asked at its last, or now while it lasts.
+    Words that several are called by are told in `unclear`, and none of them is taken.
+
+    `text` is for the model: what others said stands fenced in it, as data. It gives no permission to act.
+    """
+    body = call.body(RecallBody)
+    waiting = _waiting(call, body)
+    with snapshot(call, body.namespace, body.purpose, body.min_position) as reader:
+        now = call.services.clock.now()
+        instants = _instants(body, now)
+        deadline = _milliseconds() + body.milliseconds  # the first date that is read loads a library for it
+        as_of, judged_at = _as_of(reader, body, instants, now)
+        schema = call.schemas.of(reader)
+        asking = Asking(text=body.question, as_of=as_of, kinds=body.wanted(), deadline=deadline)
+        gathered = gather(reader, schema, asking, _milliseconds, None)
+        beside = Beside(
+            held=sum(reader.held_counts().values()), waiting=min(waiting, WAITING_MAX),
+            more_waiting=waiting > WAITING_MAX, remarks=(),
+        )  # fmt: skip
+        limits = Limits(tokens=body.tokens, lines=body.limit, deadline=deadline)
+        packet = pack(reader, schema, gathered, as_of, limits, beside, _TOKENIZER, _milliseconds)
+        answer = _lines(reader, packet, as_of, judged_at) | _asked(reader, gathered, instants, body)
+        answer |= live(schema, gathered.live) or {"live": []}
+    answer |= _told(packet, beside, body)
+    if body.session is not None:
+        scope = call.scope(body.namespace, body.purpose, needs=Grant.READ)
+        call.served(scope, body.session, [line.fact.version for line in packet.lines])
+    call.packed(packet.tokens, len(packet.lines))
+    answer["as_of"] = rendering.as_of(as_of, now)
+    return Response(orjson.dumps(answer), media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def _instants(body: RecallBody, now: Instant) -> Instants:
+    try:
+        zone = check_zone(body.zone or "UTC")
+    except Incorrect as exc:
+        raise exc.under("/zone") from None
+    return instants_of(body.question, now, zone, lambda side, event, known_at: "memory cannot date it exactly")
+
+
+def _as_of(reader: Reader, body: RecallBody, instants: Instants, now: Instant) -> tuple[AsOf, Instant]:
+    """At which two instants it is asked, and by which it is judged what has expired."""
+    stated = {
+        name: None if text is None else moment(text, body.zone, f"/{name}")
+        for name, text in (("valid_at", body.valid_at), ("known_at", body.known_at))
+    }
+    valid_at = instants.valid_at if stated["valid_at"] is None else stated["valid_at"]
+    known_at = instants.known_at if stated["known_at"] is None else stated["known_at"]
+    as_of = resolve(reader.head, now, valid_at, known_at)
+    judged_at = served_at(now, known_at, as_of)
+    reader.serve(as_of.known_at, judged_at)
+    return as_of, judged_at
+
+
+def _waiting(call: Call, body: RecallBody) -> int:
+    """How many episodes of the scope are not read yet, one more than are counted at most."""
+    scope = call.scope(body.namespace, body.purpose, needs=Grant.READ)
+    limit = WAITING_MAX + 1
+    states = (State.QUEUED, State.RUNNING)
+    return min(sum(len(call.operations_in(scope, state, limit=limit, after=None)) for state in states), limit)
+
+
+def _lines(reader: Reader, packet: Packet, as_of: AsOf, judged_at: Instant) -> dict[str, JSON]:
+    versions = [line.fact.version for line in packet.lines]
+    names = rendering.names_in(reader, versions)
+    heads = rendering.versions_of(reader, versions)
+    lines: list[JSON] = [recalled.line(line, names, heads, as_of.known_at, judged_at) for line in packet.lines]
+    return {"text": packet.text, "lines": lines}
+
+
+def _asked(reader: Reader, gathered: Gathered, instants: Instants, body: RecallBody) -> dict[str, JSON]:
+    ids = sorted({id for each in gathered.mentions.unclear for id in each.entities})
+    names = reader.entities_by_id(ids) if ids else {}
+    return {
+        "entities": recalled.named(gathered.mentions),
+        "unclear": recalled.unclear(gathered.mentions, names),
+        "dates": recalled.dates(instants.dates, {"valid_at": body.valid_at, "known_at": body.known_at}),
+    }
+
+
+def _told(packet: Packet, beside: Beside, body: RecallBody) -> dict[str, JSON]:
+    return {
+        "counts": {
+            "held": beside.held,
+            "waiting": beside.waiting,
+            "conflicts": len(packet.conflicts),
+            "left_out": packet.left_out,
+        },
+        "conflicts": [list(group) for group in packet.conflicts],
+        "truncated": recalled.truncated(packet),
+        "budget": {
+            "tokens": body.tokens,
+            "tokens_used": packet.tokens,
+            "tokenizer": _TOKENIZER.name,
+            "milliseconds": body.milliseconds,
+        },
+    }
+
+
+def _milliseconds() -> float:
+    return time.monotonic() * 1000

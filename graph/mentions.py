@@ -1,0 +1,265 @@
+"""Which entities does a question name? By key, by name or alias, or by one that is spelt nearly so. Nobody is guessed.
+
+Words are compared without case and punctuation. Numbers, codes and short words must be the same: `Bay 301` is not
+`Bay 302`, but `Bay-301` is.
+"""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, NamedTuple
+
+from graph.ports import Page, Reader
+from ontology.claims import Entity
+from ontology.facts import AsOf
+from ontology.ids import EntityId
+from ontology.values import entity_value, value_key
+
+WORDS_MAX: Final = 200
+"""So many words of a question are looked through."""
+NAMED_MAX: Final = 8
+"""So many entities are taken from one question, the longest names first."""
+NAMESAKES_MAX: Final = 5
+"""So many are told of those that share a name."""
+_RUN_MAX: Final = 5
+"""Words of a key, or of a name that is looked up as it is written."""
+_LOOK_UPS_MAX: Final = 40
+_CANDIDATES_MAX: Final = 50
+_ALIKE: Final = 83.0
+"""Of 100: one letter of six may be another, and `Ormand` is not `Oman`."""
+_FUZZY_CHARS: Final = 5
+"""A shorter word must be the same."""
+
+_SPACED: Final = re.compile(r"\S+")
+_WORD: Final = re.compile(r"[^\W_]+")
+_POSSESSIVE: Final = re.compile(r"(?<=\w)['’]s?$")
+_AROUND: Final = ".,;:!?\"'()[]{}<>«»„“”‘’¿¡…`*"
+
+
+class How(IntEnum):
+    """How well the words fit, best first."""
+
+    EXACT = 0
+    ALIKE = 1
+    PART = 2
+
+
+class Span(NamedTuple):
+    """Words of the question, from `start` up to `end`."""
+
+    start: int
+    end: int
+
+    def meets(self, other: "Span") -> bool:
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """An entity that a question names."""
+
+    entity: Entity
+    words: str
+    """As they stand in the question."""
+    how: How
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unclear:
+    """Words that several entities are called by."""
+
+    words: str
+    entities: tuple[EntityId, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mentions:
+    named: tuple[Named, ...]
+    """Each entity once, in the order in which they are named."""
+    unclear: tuple[Unclear, ...]
+    cut: bool
+    """Whether the question has more words, or names more, than are looked at."""
+
+
+def mentions(reader: Reader, question: str, as_of: AsOf) -> Mentions:
+    """The entities that show at `as_of` and that the question names, 8 at most.
+
+    Where names overlap, what fits better counts before what is longer, and that before what comes first.
+    """
+    text = _Text(question)
+    found: dict[tuple[How, Span], dict[EntityId, None]] = defaultdict(dict)
+    known: dict[EntityId, Entity] = {}
+    for span, entity in _by_key(reader, text):
+        found[How.EXACT, span][entity.id] = None
+        known[entity.id] = entity
+    called = dict(_called(reader, text, as_of))
+    for span, how, id in _by_name(text, called):
+        found[how, span][id] = None
+    missing = sorted({id for ids in found.values() for id in ids} - known.keys())
+    known |= reader.entities_by_id(missing) if missing else {}
+    return _chosen(reader, text, found, known, as_of)
+
+
+class _Text:
+    """A question, cut into words in two ways: by blanks, for keys, and into letters and digits, for names."""
+
+    def __init__(self, question: str) -> None:
+        self.question = unicodedata.normalize("NFC", question)
+        self.words: list[str] = []
+        """Case-folded."""
+        self.pieces: list[tuple[str, Span]] = []
+        """What stands between blanks, without the marks around it, and the words that it is made of."""
+        self._places: list[tuple[int, int]] = []
+        self.cut = False
+        for piece in _SPACED.finditer(self.question):
+            if len(self.words) >= WORDS_MAX:
+                self.cut = True
+                break
+            self._add(piece)
+
+    def _add(self, piece: re.Match[str]) -> None:
+        bare = piece[0].strip(_AROUND)
+        bare = _POSSESSIVE.sub("", bare)
+        offset = piece.start() + piece[0].find(bare)
+        start = len(self.words)
+        for word in _WORD.finditer(bare):
+            self.words.append(_folded(word[0]))
+            self._places.append((offset + word.start(), offset + word.end()))
+        if len(self.words) > start:
+            self.pieces.append((bare, Span(start, len(self.words))))
+
+    def said(self, span: Span) -> str:
+        return self.question[self._places[span.start][0] : self._places[span.end - 1][1]]
+
+    def runs(self) -> Iterator[tuple[list[str], Span]]:
+        """Runs of pieces, 5 at most, with the words that they are made of."""
+        for first in range(len(self.pieces)):
+            for last in range(first, min(first + _RUN_MAX, len(self.pieces))):
+                pieces = self.pieces[first : last + 1]
+                yield [piece for piece, _ in pieces], Span(pieces[0][1].start, pieces[-1][1].end)
+
+
+def _by_key(reader: Reader, text: _Text) -> Iterator[tuple[Span, Entity]]:
+    spans: dict[str, list[Span]] = defaultdict(list)
+    for pieces, span in text.runs():
+        for key in dict.fromkeys(_keys(pieces)):
+            spans[key].append(span)
+    for key, entity in (reader.entities_by_key(list(spans)) if spans else {}).items():
+        yield from ((span, entity) for span in spans[key])
+
+
+def _keys(pieces: Sequence[str]) -> Iterator[str]:
+    whole = " ".join(pieces)
+    yield whole
+    yield whole.casefold()
+    if len(pieces) > 1:
+        yield whole.replace(" ", "-").casefold()
+        yield whole.replace(" ", "_").casefold()
+
+
+def _called(reader: Reader, text: _Text, as_of: AsOf) -> Iterator[tuple[tuple[str, ...], set[EntityId]]]:
+    """Names and aliases that may stand in the question, as their words, with those that are called so."""
+    names: dict[tuple[str, ...], set[EntityId]] = defaultdict(set)
+    for written in _written_as_names(text):
+        listed = reader.list_entities(as_of, type=None, name=written, limit=NAMESAKES_MAX, after=None)
+        names[_words(written)].update(entity.id for entity in listed)
+    yield from ((words, ids) for words, ids in names.items() if words and ids)
+
+
+def _written_as_names(text: _Text) -> list[str]:
+    """Runs of pieces that begin with a capital letter or hold a digit, the longest first."""
+    runs = [pieces for pieces, _ in text.runs() if _looks_like_name(pieces[0])]
+    runs.sort(key=len, reverse=True)
+    return list(dict.fromkeys(" ".join(pieces) for pieces in runs))[:_LOOK_UPS_MAX]
+
+
+def _looks_like_name(piece: str) -> bool:
+    return piece[:1].isupper() or any(character.isdigit() for character in piece)
+
+
+def _by_name(text: _Text, called: Mapping[tuple[str, ...], Iterable[EntityId]]) -> Iterator[tuple[Span, How, EntityId]]:
+    for words, ids in called.items():
+        for start in range(len(text.words)):
+            found = _fit(words, text.words[start : start + len(words)])
+            if found is not None:
+                how, length = found
+                yield from ((Span(start, start + length), how, id) for id in ids)
+
+
+def _fit(name: tuple[str, ...], said: Sequence[str]) -> tuple[How, int] | None:
+    """How well the words that stand somewhere fit a name, and how many of them do."""
+    if name == tuple(said):
+        return How.EXACT, len(name)
+    if len(name) == len(said) and all(map(_alike, name, said)):
+        return How.ALIKE, len(name)
+    return None
+
+
+def _alike(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    if min(len(one), len(other)) < _FUZZY_CHARS or not (one.isalpha() and other.isalpha()):
+        return False
+    from rapidfuzz.fuzz import ratio  # a command that asks nothing need not load it
+
+    return ratio(one, other) >= _ALIKE
+
+
+def _chosen(
+    reader: Reader, text: _Text, found: Mapping[tuple[How, Span], Iterable[EntityId]],
+    known: Mapping[EntityId, Entity], as_of: AsOf,
+) -> Mentions:  # fmt: skip
+    taken: list[Span] = []
+    named: dict[EntityId, tuple[Span, Named]] = {}
+    unclear: list[Unclear] = []
+    cut = text.cut
+    shows: dict[EntityId, bool] = {}
+    for (how, span), ids in sorted(found.items(), key=_best_first):
+        if any(span.meets(other) for other in taken):
+            continue
+        for id in ids:
+            if id in known and id not in shows:
+                shows[id] = _shows(reader, id, as_of)
+        visible = [id for id in ids if shows.get(id)]
+        if not visible:
+            continue
+        taken.append(span)
+        if len(visible) > 1:
+            unclear.append(Unclear(words=text.said(span), entities=tuple(sorted(visible)[:NAMESAKES_MAX])))
+        elif len(named) >= NAMED_MAX and visible[0] not in named:
+            cut = True
+        else:
+            entity = known[visible[0]]
+            named.setdefault(entity.id, (span, Named(entity=entity, words=text.said(span), how=how)))
+    return Mentions(
+        named=tuple(each for _, each in sorted(named.values(), key=_place)), unclear=tuple(unclear), cut=cut
+    )
+
+
+def _best_first(item: tuple[tuple[How, Span], object]) -> tuple[How, int, Span]:
+    (how, span), _ = item
+    return how, span.start - span.end, span
+
+
+def _place(item: tuple[Span, Named]) -> Span:
+    return item[0]
+
+
+def _shows(reader: Reader, id: EntityId, as_of: AsOf) -> bool:
+    """Whether a visible fact is about it or points at it: what does not show is not there for the caller."""
+    one = Page(1)
+    return bool(
+        reader.state([(id, None)], as_of, certain=False, page=one)
+        or reader.holders(value_key(entity_value(id)), None, as_of, certain=False, page=one)
+    )
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(_folded(word) for word in _WORD.findall(unicodedata.normalize("NFC", name)))
+
+
+def _folded(word: str) -> str:
+    return unicodedata.normalize("NFKC", word).casefold()

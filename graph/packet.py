@@ -1,0 +1,275 @@
+"""What an agent is told in answer to a question: dated lines with their sources, within a budget of tokens and time."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from graph.expansion import Milliseconds
+from graph.fence import fenced, visible
+from graph.naming import names_of
+from graph.ports import Reader
+from graph.recall import Found, Gathered, Why, kind_of
+from graph.searching import Statement
+from graph.sentences import sentence
+from graph.tokens import Tokenizer
+from ontology.claims import Claim, Told
+from ontology.echoes import marker
+from ontology.entries import End, Start
+from ontology.facts import AsOf, Fact, FactVersion, Slot
+from ontology.ids import EntityId, FactId
+from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
+from ontology.schema import Cardinality, Kind, Schema
+from ontology.values import ValueType
+
+SENTENCE_CHARS_MAX: Final = 600
+"""A longer one is cut in the text; the fact beside it has all of it."""
+NAME_CHARS_MAX: Final = 80
+UNCLEAR_MAX: Final = 3
+"""Names that several have, of one question."""
+SOURCES_MAX: Final = 3
+"""Told of one line, those that said so first."""
+_TRIES: Final = 20
+"""So many lines that no longer fit are passed over for shorter ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a packet may cost."""
+
+    tokens: int
+    lines: int
+    deadline: float
+    """Of the clock that is handed in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What is not told, but should be known of."""
+
+    held: int
+    """Claims of the scope that wait for a decision."""
+    waiting: int
+    """Episodes of the scope that are not read yet."""
+    more_waiting: bool
+    """Whether there are more than were counted."""
+    remarks: tuple[str, ...]
+    """How the question was read, in words of ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One fact as it is told."""
+
+    fact: Fact
+    why: Why
+    depth: int
+    kind: Kind
+    sentence: str
+    """All of it, as it was said: for programs, no line of the text."""
+    claims: tuple[Claim, ...]
+    """The first of those that it rests on; none where there was no time to read them."""
+    rivals: int
+    """How many other values of its slot, which takes one, hold as well."""
+    text: str
+    """As it stands in the packet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packet:
+    text: str
+    tokens: int
+    lines: tuple[Line, ...]
+    conflicts: tuple[tuple[FactId, ...], ...]
+    """Facts that rival for one slot, whether or not they are all told."""
+    left_out: int
+    """Facts that were gathered and are not told."""
+    cut_by: tuple[str, ...]
+    """The limits that were met, in the order in which they were."""
+
+
+def pack(
+    reader: Reader, schema: Schema, gathered: Gathered, as_of: AsOf, limits: Limits, beside: Beside,
+    tokenizer: Tokenizer, clock: Milliseconds,
+) -> Packet:  # fmt: skip
+    """As many of the facts as fit, in their order; a line that does not is passed over for the next ones.
+
+    All that the text has is counted, what is not memory too. Reads the claims of each line that is told.
+    """
+    packing = _Packing(reader, schema, gathered, as_of, limits, beside, tokenizer, clock)
+    packing.fill()
+    return packing.packet()
+
+
+class _Packing:
+    def __init__(
+        self, reader: Reader, schema: Schema, gathered: Gathered, as_of: AsOf, limits: Limits, beside: Beside,
+        tokenizer: Tokenizer, clock: Milliseconds,
+    ) -> None:  # fmt: skip
+        self._reader = reader
+        self._schema = schema
+        self._gathered = gathered
+        self._as_of = as_of
+        self._limits = limits
+        self._beside = beside
+        self._tokenizer = tokenizer
+        self._clock = clock
+        self._conflicts = _conflicts(schema, [each.fact.version for each in gathered.found])
+        self._rivals = {id: len(group) - 1 for group in self._conflicts for id in group}
+        told = gathered.found[: limits.lines + _TRIES]
+        unclear = [id for each in gathered.mentions.unclear for id in each.entities]
+        self._names = names_of(reader, [*_entities(told), *unclear], as_of)
+        self._lines: list[Line] = []
+        self._cut_by = dict.fromkeys(gathered.cut_by)
+
+    def fill(self) -> None:
+        passed_over = 0
+        for each in self._gathered.found:
+            if len(self._lines) >= self._limits.lines:
+                self._cut_by["lines"] = None
+                return
+            self._lines.append(self._line(each))
+            if self._tokens() > self._limits.tokens:
+                self._lines.pop()
+                self._cut_by["tokens"] = None
+                passed_over += 1
+                if passed_over == _TRIES:
+                    return
+
+    def packet(self) -> Packet:
+        while self._lines and self._tokens() > self._limits.tokens:
+            self._lines.pop()  # what is said of the cut was longer than it was thought
+            self._cut_by["tokens"] = None
+        text = self._text()
+        if self._tokenizer.count(text) > self._limits.tokens:
+            self._cut_by["tokens"] = None
+            text = fenced((), (), ())
+        return Packet(
+            text=text, tokens=self._tokenizer.count(text), lines=tuple(self._lines), conflicts=self._conflicts,
+            left_out=self._left_out(), cut_by=tuple(self._cut_by),
+        )  # fmt: skip
+
+    def _left_out(self) -> int:
+        return len(self._gathered.found) - len(self._lines)
+
+    def _tokens(self) -> int:
+        return self._tokenizer.count(self._text())
+
+    def _text(self) -> str:
+        known_at = format_instant(self._as_of.known_at)
+        asked = f"As of {_short(self._as_of.valid_at)}, as known at {known_at}."
+        lines = [*self._unclear(), *(line.text for line in self._lines)] or ["(nothing is known)"]
+        return fenced([" ".join((asked, *self._beside.remarks))], lines, self._notes())
+
+    def _unclear(self) -> Iterator[str]:
+        for each in self._gathered.mentions.unclear[:UNCLEAR_MAX]:
+            called = "; ".join(f"{id} {_best(id, self._names)[:NAME_CHARS_MAX]}" for id in each.entities)
+            yield f"? {visible(each.words[:NAME_CHARS_MAX])} is the name of several: {visible(called)}"
+
+    def _notes(self) -> list[str]:
+        beside, notes = self._beside, []
+        if self._conflicts:
+            notes.append(f"{_counted(len(self._conflicts), 'conflict')} of values that cannot all hold.")
+        if beside.held:
+            notes.append(f"{_counted(beside.held, 'claim')} held back until somebody decides.")
+        if beside.waiting:
+            more = "more than " if beside.more_waiting else ""
+            notes.append(f"{more}{_counted(beside.waiting, 'episode')} not read yet.")
+        notes += [self._pointer(name) for name in self._gathered.live]
+        if self._left_out():
+            notes.append(f"{_counted(self._left_out(), 'fact')} left out: {', '.join(self._cut_by) or 'lines'}.")
+        return notes
+
+    def _pointer(self, name: str) -> str:
+        tool = self._schema.predicates[name].governance.tool or "its tool"
+        return f"{visible(name)} is live: memory does not keep it, ask {visible(tool)}."
+
+    def _line(self, each: Found) -> Line:
+        fact, version = each.fact, each.fact.version
+        statement = Statement(slot=version.slot, value=version.value, value_key=version.value_key)
+        said = sentence(statement, self._names, self._schema)
+        told = self._evidence(version)
+        kind = kind_of(self._schema, version.slot.predicate)
+        claims = tuple(each.claim for each in told)
+        rivals = self._rivals.get(version.id, 0)
+        about = "; ".join(_about(fact, kind, claims, rivals))
+        return Line(
+            fact=fact, why=each.why, depth=each.depth, kind=kind, sentence=said, claims=claims, rivals=rivals,
+            text=f"- {_cut(visible(said))} ({about}) {marker(version.id)}",
+        )  # fmt: skip
+
+    def _evidence(self, version: FactVersion) -> list[Told]:
+        """The first claims that it rests on; none where the time is over: a line without them is told all the same."""
+        if self._clock() > self._limits.deadline:
+            self._cut_by["milliseconds"] = None
+            return []
+        return self._reader.evidence(version, self._as_of.known_at, limit=SOURCES_MAX, after=None)
+
+
+def _about(fact: Fact, kind: Kind, claims: Sequence[Claim], rivals: int) -> Iterator[str]:
+    version = fact.version
+    yield " ".join(part for part in (_from(fact), _until(fact)) if part)
+    yield f"known since {_short(version.recorded_from)}"
+    yield "certain" if version.certain else "possible"
+    if rivals:
+        yield f"{_counted(rivals, 'other value')} may hold instead"
+    yield f"confidence {fact.support.confidence:.2f}"
+    if kind is not Kind.FACT:
+        yield kind.value.replace("_", " ")
+    sources = list(dict.fromkeys(visible(claim.source) for claim in claims))
+    more = fact.support.sources - len(sources)
+    others = f" and {more} more" if sources and more > 0 else ""
+    if sources:
+        yield f"said by {', '.join(sources)}{others}"
+
+
+def _from(fact: Fact) -> str:
+    if fact.version.valid_from <= OPEN_START:
+        return "always" if fact.start is Start.OPEN else "from an unknown time"
+    start = _short(fact.version.valid_from)
+    return f"from {start}" if fact.start is Start.KNOWN else f"from an unknown time up to {start}"
+
+
+def _until(fact: Fact) -> str:
+    if fact.version.valid_to >= OPEN_END:
+        return "for ever" if fact.end is End.INFINITY else ""
+    end = _short(fact.version.valid_to)
+    return f"until {end}" if fact.end is not End.UNKNOWN else f"until an unknown time after {end}"
+
+
+def _short(instant: Instant) -> str:
+    """An instant, as a day where it is the first of one."""
+    return format_instant(instant).removesuffix("T00:00:00Z")
+
+
+def _cut(text: str) -> str:
+    if len(text) <= SENTENCE_CHARS_MAX:
+        return text
+    return f"{text[:SENTENCE_CHARS_MAX]}… ({len(text) - SENTENCE_CHARS_MAX} characters more)"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _conflicts(schema: Schema, versions: Iterable[FactVersion]) -> tuple[tuple[FactId, ...], ...]:
+    """Facts that hold side by side in a slot that takes one value, in the order in which they come."""
+    slots: dict[Slot, dict[bytes, FactId]] = defaultdict(dict)
+    for version in versions:
+        known = schema.predicates.get(version.slot.predicate)
+        if known is not None and known.cardinality is Cardinality.FUNCTIONAL:
+            slots[version.slot].setdefault(version.value_key, version.id)
+    return tuple(tuple(rivals.values()) for rivals in slots.values() if len(rivals) > 1)
+
+
+def _entities(found: Iterable[Found]) -> Iterator[EntityId]:
+    for each in found:
+        version = each.fact.version
+        yield version.slot.subject
+        if version.value.type is ValueType.ENTITY:
+            yield EntityId(version.value.text)
+
+
+def _best(entity: EntityId, names: Mapping[EntityId, Sequence[str]]) -> str:
+    called = names.get(entity, ())
+    return called[0] if called else entity

@@ -1,0 +1,249 @@
+"""What memory has to say to a question: exact state of what it names, and, where that is not enough, what lies around.
+
+Every fact that is gathered is visible at the two instants of the question: it is read so, never filtered afterwards.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import partial
+from typing import Final
+
+from graph.expansion import Milliseconds
+from graph.mentions import Mentions, Named, mentions
+from graph.naming import ALIAS, NAME
+from graph.neighbourhood import Budget, neighbourhood
+from graph.ports import PAIRS_MAX, Page, Reader
+from graph.topics import inverses, spoken_of
+from ontology.facts import AsOf, Fact
+from ontology.ids import EntityId, FactId
+from ontology.schema import Kind, Predicate, Schema, Volatility
+from ontology.values import ValueType, entity_value, value_key
+
+ENOUGH: Final = 0.5
+"""Of the words of a predicate: from here on a fact under it answers the question, and nothing further is walked to."""
+TOPICS_MAX: Final = 8
+"""Predicates that are asked for by themselves."""
+FACTS_MAX: Final = 200
+"""Read at once, of one subject or under one predicate."""
+WALK: Final = Budget(hops=2, nodes=100, edges=200, fan_out=40, milliseconds=0)
+"""What is walked at most; the time is what is left of that of the question."""
+_LAST: Final = frozenset({NAME, ALIAS, "type"})
+"""What only says who somebody is comes after what is said of them."""
+
+
+class Why(IntEnum):
+    """Why a fact is told, in the order in which facts are."""
+
+    ASKED = 0
+    """Of what is named, under a predicate that the question speaks of, from either end."""
+    STATE = 1
+    """Of what is named."""
+    FOUND = 2
+    """By its words or its meaning."""
+    AROUND = 3
+    """Of what is a step or more away."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    fact: Fact
+    why: Why
+    depth: int
+    """Steps from the nearest entity that is named."""
+    share: float
+    """How much of the predicate the question speaks of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    found: list[Found]
+    """By (why, depth, what the question speaks of first, in the order of naming, certain first, latest start first,
+    id)."""
+    mentions: Mentions
+    live: tuple[str, ...]
+    """Predicates that the question speaks of whose values only a tool has."""
+    cut_by: tuple[str, ...]
+    """The limits that were met, in the order in which they were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """A question, and what it may cost."""
+
+    text: str
+    as_of: AsOf
+    kinds: Collection[Kind]
+    """Which sorts of facts are wanted; empty for all."""
+    deadline: float
+    """Of the clock that is handed in."""
+
+
+Searching = Callable[[], Sequence[Fact]]
+"""Facts that a search finds for the question, visible at its two instants, best first."""
+
+
+def gather(reader: Reader, schema: Schema, asking: Asking, clock: Milliseconds, search: Searching | None) -> Gathered:
+    """All that is worth telling. Looks up what is named at least, however little time there is."""
+    work = _Gathering(reader, schema, asking, clock)
+    work.read_state()
+    if not work.is_enough():
+        work.walk()
+    if search is not None:
+        work.search(search)
+    return work.gathered()
+
+
+class _Gathering:
+    def __init__(self, reader: Reader, schema: Schema, asking: Asking, clock: Milliseconds) -> None:
+        self._reader = reader
+        self._schema = schema
+        self._asking = asking
+        self._as_of = asking.as_of
+        self._clock = clock
+        self._mentions = mentions(reader, asking.text, asking.as_of)
+        self._named = [each.entity.id for each in self._mentions.named]
+        self._shares = spoken_of(asking.text, schema, schema.predicates)
+        backwards = inverses(schema)
+        read_back = spoken_of(asking.text, schema, backwards)
+        self._backwards = {backwards[name]: share for name, share in read_back.items()}
+        self._found: dict[FactId, Found] = {}
+        self._cut_by: dict[str, None] = {"words": None} if self._mentions.cut else {}
+
+    # ---- the steps
+
+    def read_state(self) -> None:
+        """What holds of those who are named; of nobody in particular, what holds under the predicates."""
+        topics = list(self._shares)[:TOPICS_MAX]
+        pairs = [(id, topic) for id in self._named for topic in topics][:PAIRS_MAX]
+        if pairs:
+            self._add(self._page(partial(self._reader.state, pairs, self._as_of, certain=False)))
+        for id in self._named:
+            if not self._has_time():
+                return
+            self._add(self._all_of(id))
+            self._add(self._pointing_at(id, topics), back=True)
+        if not self._named and not self._mentions.unclear:
+            for topic in topics:
+                if self._shares[topic] >= ENOUGH and self._has_time():
+                    self._add(self._under(topic))
+
+    def is_enough(self) -> bool:
+        """Whether each of those who are named has a fact under what the question speaks of."""
+        answered = {
+            end
+            for each in self._found.values()
+            if each.why is Why.ASKED and each.share >= ENOUGH
+            for end in _ends(each.fact)
+        }
+        return answered.issuperset(self._named)
+
+    def walk(self) -> None:
+        """What lies around those who are named."""
+        if not self._named or not self._has_time():
+            return
+        left = int(self._asking.deadline - self._clock())
+        budget = Budget(
+            hops=WALK.hops, nodes=WALK.nodes, edges=WALK.edges, fan_out=WALK.fan_out, milliseconds=max(left, 0)
+        )
+        walked = neighbourhood(self._reader, self._named, self._as_of, budget, self._clock)
+        self._cut_by |= dict.fromkeys(walked.cut_by)
+        depths = {each.entity: each.depth for each in walked.entities}
+        for fact in walked.facts:
+            depth = min(depths.get(end, WALK.hops) for end in _ends(fact))
+            self._put(fact, Why.AROUND, depth + 1)
+
+    def search(self, search: Searching) -> None:
+        if self._has_time():
+            for fact in search():
+                self._put(fact, Why.FOUND, 0)
+
+    def gathered(self) -> Gathered:
+        order = {id: place for place, id in enumerate(self._named)}
+        found = sorted(self._found.values(), key=lambda each: _order(each, order))
+        live = [name for name, share in self._shares.items() if share >= ENOUGH and self._is_live(name)]
+        return Gathered(found=found, mentions=self._mentions, live=tuple(live), cut_by=tuple(self._cut_by))
+
+    # ---- reading
+
+    def _all_of(self, id: EntityId) -> Iterator[Fact]:
+        return self._page(partial(self._reader.state, [(id, None)], self._as_of, certain=False))
+
+    def _under(self, predicate: str) -> Iterator[Fact]:
+        return self._page(partial(self._reader.of_predicate, predicate, self._as_of, certain=False))
+
+    def _pointing_at(self, id: EntityId, topics: Iterable[str]) -> Iterator[Fact]:
+        key = value_key(entity_value(id))
+        wanted = [*dict.fromkeys((*self._backwards, *(topic for topic in topics if self._takes_entities(topic))))]
+        for predicate in wanted[:TOPICS_MAX]:
+            if self._has_time():
+                yield from self._page(partial(self._reader.holders, key, predicate, self._as_of, certain=False))
+
+    def _page(self, read: Callable[..., list[Fact]]) -> Iterator[Fact]:
+        facts = read(page=Page(FACTS_MAX + 1))
+        if len(facts) > FACTS_MAX:
+            self._cut_by["facts"] = None
+        yield from facts[:FACTS_MAX]
+
+    # ---- keeping
+
+    def _add(self, facts: Iterable[Fact], *, back: bool = False) -> None:
+        for fact in facts:
+            name = fact.version.slot.predicate
+            if name not in self._shares and name not in self._schema.predicates:
+                self._shares |= spoken_of(self._asking.text, self._schema, [name]) or {name: 0.0}
+            asked = back or self._shares.get(name, 0.0) > 0
+            self._put(fact, Why.ASKED if asked else Why.STATE, 0)
+
+    def _put(self, fact: Fact, why: Why, depth: int) -> None:
+        name = fact.version.slot.predicate
+        if self._is_live(name) or not self._is_wanted(name) or fact.version.id in self._found:
+            return
+        share = max(self._shares.get(name, 0.0), self._backwards.get(name, 0.0))
+        self._found[fact.version.id] = Found(fact=fact, why=why, depth=depth, share=share)
+
+    def _is_wanted(self, name: str) -> bool:
+        kinds = self._asking.kinds
+        return not kinds or kind_of(self._schema, name) in kinds
+
+    def _is_live(self, name: str) -> bool:
+        known = self._declared(name)
+        return known is not None and known.governance.volatility is Volatility.LIVE
+
+    def _takes_entities(self, name: str) -> bool:
+        known = self._declared(name)
+        return known is None or known.datatype in (None, ValueType.ENTITY)
+
+    def _declared(self, name: str) -> Predicate | None:
+        return self._schema.predicates.get(name)
+
+    def _has_time(self) -> bool:
+        if self._clock() <= self._asking.deadline:
+            return True
+        self._cut_by["milliseconds"] = None
+        return False
+
+
+def kind_of(schema: Schema, predicate: str) -> Kind:
+    """What sort of thing is kept under a predicate; a fact where it is not declared."""
+    known = schema.predicates.get(predicate)
+    return Kind.FACT if known is None else known.kind
+
+
+def _ends(fact: Fact) -> tuple[EntityId, ...]:
+    version = fact.version
+    if version.value.type is ValueType.ENTITY:
+        return version.slot.subject, EntityId(version.value.text)
+    return (version.slot.subject,)
+
+
+def _order(each: Found, named: dict[EntityId, int]) -> tuple[object, ...]:
+    version = each.fact.version
+    nearest = min((named.get(end, len(named)) for end in _ends(each.fact)), default=len(named))
+    return (
+        each.why, each.depth, -each.share, version.slot.predicate in _LAST, nearest, not version.certain,
+        -version.valid_from, version.id,
+    )  # fmt: skip
+
+
+__all__ = ["Asking", "Found", "Gathered", "Named", "Searching", "Why", "gather", "kind_of"]

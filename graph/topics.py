@@ -1,0 +1,63 @@
+"""Which predicates does a question speak of? By the words of their names, labels and sentences. Pure."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from graph.sentences import label
+from graph.terms import terms
+from ontology.schema import Schema
+
+_SMALL_WORDS: Final = """
+a about also an and are as at be by can did do does for from had has have he her his how i in is it its last me my now
+of on or our she that the their there they this to was we were what when where which who whom whose why will with you
+your
+"""
+_EMPTY: Final = frozenset(_SMALL_WORDS.split())
+"""What says nothing of a predicate."""
+_ENDINGS: Final = ("ies", "ing", "ed", "es", "s", "e", "y")
+_STEM_CHARS: Final = 3
+_PARTS: Final = re.compile(r"[^\W_]+")
+
+
+def spoken_of(question: str, schema: Schema, names: Iterable[str]) -> dict[str, float]:
+    """Of the predicates with these names, those that share a word with the question, the nearest first.
+
+    With the share of the words of the name or of the label that stand in the question; a word that stands only in a
+    sentence of the predicate counts for half of one.
+    """
+    asked = stems(question)
+    shares = {name: _share(name, schema, asked) for name in dict.fromkeys(names)}
+    return dict(sorted(((n, s) for n, s in shares.items() if s > 0), key=lambda item: (-item[1], item[0])))
+
+
+def stems(text: str) -> frozenset[str]:
+    """The words of a text that say something, without their endings."""
+    words = (word for term in terms(text) for word in _PARTS.findall(term))
+    return frozenset(_stem(word) for word in words if word not in _EMPTY)
+
+
+def _share(name: str, schema: Schema, asked: frozenset[str]) -> float:
+    own = [stems(name), stems(label(name, schema))]
+    best = max((len(words & asked) / len(words) for words in own if words), default=0.0)
+    if best > 0:
+        return best
+    declared = schema.predicates.get(name)
+    told = stems(" ".join(_literal(p.text) for p in declared.patterns)) if declared is not None else frozenset()
+    return 0.5 / len(told) if told & asked else 0.0
+
+
+def _literal(pattern: str) -> str:
+    return re.sub(r"\{[^}]*\}", " ", pattern)
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM_CHARS:
+            return word.removesuffix(ending)
+    return word
+
+
+def inverses(schema: Schema) -> Mapping[str, str]:
+    """By the name under which it is read from value to subject: the predicate."""
+    return {each.inverse: each.name for each in schema.predicates.values() if each.inverse is not None}

@@ -1,0 +1,206 @@
+"""A question in words, answered over HTTP with a small dated packet."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from api.demo import seed
+from api.wiring import Services
+from ontology.echoes import recalled
+from ontology.instants import parse_instant
+from ontology.scope import scope_of
+from tests.conftest import FrozenClock
+from tests.e2e.conftest import Api, answer, codes, fact, local_client, problem
+
+FENCED = re.compile(r"\n<<<memory ([0-9a-f]{8})\n(.*)\n\1 memory>>>\n", re.DOTALL)
+
+
+@pytest.fixture
+def story(services: Services, clock: FrozenClock) -> Iterator[Api]:
+    """The demonstration, recorded in June 2026 and asked on the 20th."""
+    clock.reading = parse_instant("2026-06-20")
+    seed(services, scope_of("default"))
+    with local_client(services) as client:
+        yield Api(services, clock, client)
+
+
+def ask(api: Api, question: str, **body: object) -> dict[str, Any]:
+    return answer(api.post("/v1/recall", {"question": question, **body}))
+
+
+def sentences(packet: dict[str, Any], why: str | None = None) -> list[str]:
+    return [line["sentence"] for line in packet["lines"] if why in (None, line["why"])]
+
+
+def test_what_is_asked_for_comes_first_as_it_is_now(story: Api) -> None:
+    packet = ask(story, "When is Mira's passport deadline?")
+
+    assert sentences(packet, "asked") == ["Mira Duarte passport deadline 2026-06-30"]
+    assert packet["lines"][0]["sentence"] == "Mira Duarte passport deadline 2026-06-30"
+    assert [(each["words"], each["key"], each["match"]) for each in packet["entities"]] == [("Mira", "mira", "exact")]
+    assert "2026-07-15" not in packet["text"]
+    assert packet["as_of"]["valid_at"] == "2026-06-20T00:00:00Z"
+
+
+def test_dates_in_the_question_say_at_which_instants_it_is_asked(story: Api) -> None:
+    packet = ask(story, "What did we believe on 2 June about mira's passport deadline on 10 June?")
+
+    assert packet["as_of"]["valid_at"] == "2026-06-10T00:00:00Z"
+    assert packet["as_of"]["known_at"] == "2026-06-02T00:00:00Z"
+    assert sentences(packet, "asked") == ["Mira Duarte passport deadline 2026-07-15"]
+    assert [(each["words"], each["clock"], each["used"]) for each in packet["dates"]] == [
+        ("on 2 June", "known_at", True), ("on 10 June", "valid_at", True)
+    ]  # fmt: skip
+
+
+def test_what_the_body_states_comes_before_the_dates_of_the_question(story: Api) -> None:
+    packet = ask(story, "When was mira's passport deadline on 2 June?", valid_at="2026-06-10")
+
+    assert packet["as_of"]["valid_at"] == "2026-06-10T00:00:00Z"
+    assert [each["used"] for each in packet["dates"]] == [False]
+    assert sentences(packet, "asked") == ["Mira Duarte passport deadline 2026-06-30"]
+
+
+def test_who_lives_somewhere_is_read_from_the_other_end(story: Api) -> None:
+    assert sentences(ask(story, "Who lives in Oslo?"), "asked") == ["Jonas Vik lives in Oslo"]
+
+
+def test_what_lies_around_is_told_where_nothing_answers_the_question(story: Api) -> None:
+    packet = ask(story, "Tell me about jonas")
+
+    around = [line for line in packet["lines"] if line["why"] == "around"]
+    assert "Fjordwind located in Oslo" in [line["sentence"] for line in around]
+    assert all(line["depth"] > 0 for line in around)
+
+
+def test_each_line_of_the_text_stands_in_the_fence_with_dates_source_and_marker(story: Api) -> None:
+    packet = ask(story, "When is mira's passport deadline?")
+
+    fenced = FENCED.search(packet["text"])
+    assert fenced is not None
+    lines = fenced[2].split("\n")
+    assert len(lines) == len(packet["lines"])
+    for text, line in zip(lines, packet["lines"], strict=True):
+        assert text.startswith(f"- {line['sentence']} (from ")
+        assert text.endswith(line["marker"])
+        assert recalled(text) == [line["fact"]["id"]]
+    assert (
+        "from 2026-06-03T10:00:00Z; known since 2026-06-03T10:00:00Z; certain; confidence 0.70; said by mira"
+        in lines[0]
+    )
+    assert packet["lines"][0]["sources"][0]["episode"] == "epi_mira_2"
+
+
+def test_the_text_keeps_its_budget_and_says_what_was_cut(story: Api) -> None:
+    packet = ask(story, "Tell me all about mira", tokens=200)
+
+    assert packet["budget"] == {"tokens": 200, "tokens_used": packet["budget"]["tokens_used"], "tokenizer": "bytes/3",
+        "milliseconds": 500}  # fmt: skip
+    assert -(-len(packet["text"].encode()) // 3) == packet["budget"]["tokens_used"] <= 200
+    assert packet["truncated"] == {"cut_by": ["tokens"], "left_out": packet["counts"]["left_out"]}
+    assert packet["counts"]["left_out"] > 0
+    assert "left out: tokens" in packet["text"]
+
+
+def test_a_limit_of_lines_is_kept_and_told(story: Api) -> None:
+    packet = ask(story, "Where does mira live?", limit=1)
+
+    assert sentences(packet) == ["Mira Duarte lives in Lisbon"]
+    assert packet["truncated"]["cut_by"] == ["lines"]
+
+
+def test_only_the_kinds_that_are_wanted_are_told(story: Api) -> None:
+    assert sentences(ask(story, "Tell me about mira", kinds=["preference"])) == ["Mira Duarte prefers answers concise"]
+
+
+def test_what_names_nobody_that_is_known_gives_an_empty_packet(story: Api) -> None:
+    packet = ask(story, "Who is Zacharias?")
+
+    assert (packet["lines"], packet["entities"], packet["truncated"]) == ([], [], None)
+    assert "(nothing" in packet["text"]
+
+
+def test_claims_that_wait_and_episodes_that_are_not_read_are_counted(story: Api) -> None:
+    story.write(fact("mira", "note", "a rumour", trust="untrusted"))
+    answered = story.post("/v1/episodes", {"episodes": [{"text": "Mira is in Oslo."}]})
+    assert answered.status_code == 202
+
+    packet = ask(story, "Where does mira live?")
+
+    assert (packet["counts"]["held"], packet["counts"]["waiting"]) == (1, 1)
+    assert "a rumour" not in packet["text"]
+    assert "1 claim held back until somebody decides." in packet["text"]
+
+
+def test_a_slot_with_rival_values_is_told_as_a_conflict(api: Api) -> None:
+    api.at("2026-06-20")
+    api.write(fact("ilse", "passport_deadline", "2026-07-01", valid_from="2026"))
+    api.write(fact("ilse", "passport_deadline", "2026-08-01", valid_from="2026"))
+
+    packet = ask(api, "What is the passport deadline of ilse?")
+
+    assert packet["counts"]["conflicts"] == 1
+    assert sorted(packet["conflicts"][0]) == sorted(line["fact"]["id"] for line in packet["lines"])
+    assert all(line["rivals"] == 1 for line in packet["lines"])
+    assert "1 other value may hold instead" in packet["text"]
+
+
+def test_a_live_predicate_is_answered_with_its_tool_and_no_value(api: Api) -> None:
+    api.at("2026-06-20")
+    api.write(fact("gate-0", "queue_length", 12, valid_from="2026-06-01"))
+    live = {"queue_length": {"datatype": "integer", "volatility": "live", "tool": "gates.queue"}}
+    answer(api.client.put("/v1/ontology", json={"pack": "gates", "predicates": live}))
+
+    packet = ask(api, "What is the queue length at Gate-0 right now?")
+
+    assert packet["lines"] == []
+    assert packet["live"] == [{"predicate": "queue_length", "tool": "gates.queue"}]
+    assert "queue_length is live: memory does not keep it, ask gates.queue." in packet["text"]
+
+
+def test_what_was_served_in_a_session_is_an_echo_when_it_comes_back(story: Api) -> None:
+    ask(story, "When is mira's passport deadline?", session="s-1")
+
+    said = {"text": "Mira's passport deadline is 2026-06-30.", "session": "s-1", "observed_at": "2026-06-20T00:00:00Z"}
+    story.post("/v1/episodes", {"episodes": [said]})
+    served = [
+        story.read("/v1/state", subject="mira", predicate="passport_deadline")["items"][0][name]
+        for name in ("sources", "occurrences")
+    ]
+    assert served == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"question": ""}, "/question"),
+        ({"question": "x" * 8001}, "/question"),
+        ({"question": "x", "tokens": 199}, "/tokens"),
+        ({"question": "x", "tokens": 16001}, "/tokens"),
+        ({"question": "x", "milliseconds": 0}, "/milliseconds"),
+        ({"question": "x", "limit": 201}, "/limit"),
+        ({"question": "x", "kinds": ["rumour"]}, "/kinds/0"),
+        ({"question": "x", "zone": "Atlantis"}, "/zone"),
+        ({"question": "x", "valid_at": "soon"}, "/valid_at"),
+        ({"question": "x", "text": "y"}, "/text"),
+        ({}, "/question"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_asked_is_refused_with_its_place(api: Api, body: dict[str, object], pointer: str) -> None:
+    assert pointer in [at for at, _ in codes(problem(api.post("/v1/recall", body), 400, "invalid-request"))]
+
+
+def test_a_naive_instant_and_a_future_known_at_are_refused(api: Api) -> None:
+    api.at("2026-06-20")
+    naive = {"question": "x", "valid_at": "2026-06-10T10:00:00"}
+    problem(api.post("/v1/recall", naive), 400, "naive-instant")
+    problem(api.post("/v1/recall", {"question": "x", "known_at": "2027-01-01"}), 400, "future-known-at")
+
+
+def test_days_are_those_of_the_zone(story: Api) -> None:
+    packet = ask(story, "Where did mira live on 2 June?", zone="America/Bogota")
+
+    assert packet["as_of"]["valid_at"] == "2026-06-02T05:00:00Z"
