@@ -34,6 +34,7 @@ def _flag(given: object) -> object:
     return given
 
 
+Whole = Annotated[int, BeforeValidator(_whole)]
 Name = Annotated[str, Field(max_length=64)]
 Words = Annotated[str, Field(max_length=500)]
 Moment = Annotated[str, Field(max_length=64, examples=["2026-06-02T12:00:00Z"])]

@@ -12,9 +12,10 @@ from graph.neighbourhood import Budget, Expansion, neighbourhood
 from graph.periods import ALWAYS
 from graph.ports import Reader
 from graph.walking import Edge
-from ontology.claims import Entity
+from ontology.claims import Entity, Trust
 from ontology.errors import NotFound
-from ontology.facts import AsOf, Fact
+from ontology.events import SlotHead
+from ontology.facts import AsOf, Fact, Version
 from ontology.ids import EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
@@ -41,7 +42,15 @@ class Graph(World):
     def reader(self) -> Reader:
         reader = super().reader()
         assert isinstance(reader, NaiveReader)
-        reader._tables.entities += [Entity(id=node, namespace=SCOPE.namespace, key=None) for node in NODES]
+        tables = reader._tables
+        tables.entities += [Entity(id=node, namespace=SCOPE.namespace, key=None) for node in NODES]
+        tables.heads += [
+            SlotHead(
+                slot=slot, version=Version(1), last=None, functional=False, plain=True, trust=Trust.OBSERVED,
+                rejected=False,
+            )
+            for slot in dict.fromkeys(version.slot for version in tables.versions)
+        ]  # fmt: skip
         return reader
 
 
