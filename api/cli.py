@@ -16,6 +16,7 @@ from api.commands.namespaces import namespaces
 from api.commands.reading import diff, history, state
 from api.commands.reasons import why
 from api.commands.recalling import recall
+from api.commands.reembedding import reembed
 from api.commands.review import review
 from api.commands.serving import demo, init, serve
 from api.commands.sweeping import sweep
@@ -72,6 +73,7 @@ for command in (
     forget,
     backup,
     restore,
+    reembed,
     doctor,
 ):
     app.command()(command)

@@ -301,7 +301,7 @@ class Call:
 
     def findings(self) -> list[Finding]:
         """What the store reports of itself."""
-        return self.services.store.check(self.services.clock.now())
+        return [*self.services.store.check(self.services.clock.now()), *self.services.indexer.findings()]
 
     def backlog(self) -> list[Finding]:
         """Whether episodes are read: what the queue and the worker of this process report."""
