@@ -13,7 +13,7 @@ from tests.unit.test_expansion import NODES, NOW, SCOPE, said
 
 A, B, *_ = NODES
 GRAPH = taken(said((A, "p", B), (A, "q", B), (B, "p", B)))
-anything = st.text(st.characters(blacklist_categories=("Cs",)))
+anything = st.text(st.characters(exclude_categories=["Cs"]))
 
 
 @given(label=anything, key=anything)
