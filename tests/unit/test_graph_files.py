@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from api.wire.graph_files import graphml, node_link
 from ontology.claims import Entity
 from tests.unit.test_analysis import taken
-from tests.unit.test_expansion import NODES, NOW, SCOPE, said
+from tests.unit.test_expansion import NODES, NOW, said
+from tests.unit.test_history import SCOPE
 
 A, B, *_ = NODES
 GRAPH = taken(said((A, "p", B), (A, "q", B), (B, "p", B)))
