@@ -26,11 +26,12 @@ _HEARTS: Final = (
     "({}", "{})", "(({}) AND (", "scope:2 {}", "passages:{}", "-{}",
     # Lucene
     "+{}", "tenant:zeta {}", "tenant:zeta OR {}", "{}~0.1", "{}^9999999999", "[* TO *] {}", "{{a TO {}}}", "*:* {}",
-    "*{}", "?{}", "{} && x", "{} || x", "!{}", "/.*{}.*/", "\\{}", "{}\\", "_exists_:{}", "text:[a TO z] {}", '"{} x"~1000000',
+    "*{}", "?{}", "{} && x", "{} || x", "!{}", "/.*{}.*/", "\\{}", "{}\\", "_exists_:{}", "text:[a TO z] {}",
+    '"{} x"~1000000',
     # Cypher and SQL
     "'}}) MATCH (n) DETACH DELETE n // {}", "{}' OR 1=1 --", "{}; DROP TABLE passages; --",
-    "{}' UNION SELECT secret --", "`{}`", "$scope {}", "{{scope: 'zeta'}} {}", "{}%' OR '%' = '", "{} YIELD node RETURN node", "CALL db.labels() {}",
-    "\\u0027 OR {}", "{}\u0000", "%00{}", "{} LIMIT -1", "?1 {}",
+    "{}' UNION SELECT secret --", "`{}`", "$scope {}", "{{scope: 'zeta'}} {}", "{}%' OR '%' = '",
+    "{} YIELD node RETURN node", "CALL db.labels() {}", "\\u0027 OR {}", "{}\u0000", "%00{}", "{} LIMIT -1", "?1 {}",
 )  # fmt: skip
 _WORDS: Final = (OURS, SECRET, f"{OURS} {SECRET}", f"{OURS}\u2019{SECRET}", "")
 CORPUS: Final = [heart.format(word) for heart, word in product(_HEARTS, _WORDS)]
