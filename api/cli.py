@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from api.commands.agents import mcp
 from api.commands.answering import UNEXPECTED, tell
 from api.commands.audit import audit
 from api.commands.backups import backup, restore
@@ -18,6 +19,7 @@ from api.commands.reasons import why
 from api.commands.recalling import recall
 from api.commands.reembedding import reembed
 from api.commands.review import review
+from api.commands.searching import search
 from api.commands.serving import demo, init, serve
 from api.commands.sweeping import sweep
 from api.commands.upkeep import config, doctor, ontology
@@ -60,6 +62,7 @@ def _main(
 for command in (
     serve,
     worker,
+    mcp,
     sweep,
     demo,
     init,
@@ -69,6 +72,7 @@ for command in (
     state,
     history,
     diff,
+    search,
     why,
     forget,
     backup,

@@ -26,7 +26,7 @@ CONFIG_VARIABLE: Final = "VIGENCIA_CONFIG"
 """Names another `config.toml` than that of the platform's directory."""
 HIDDEN: Final = "***"
 """What is shown of a secret."""
-SECRETS: Final = frozenset({"neo4j_password", "embedder_key"})
+SECRETS: Final = frozenset({"neo4j_password", "embedder_key", "mcp_key"})
 SQLITE: Final = "sqlite:///"
 MEMORY: Final = ":memory:"
 NEO4J: Final = "neo4j"
@@ -256,6 +256,13 @@ class Settings(BaseSettings):
     )  # fmt: skip
     streams_max: int = Field(
         100, ge=0, le=10_000, description="how many event streams a server keeps open, half of them for one principal"
+    )
+    mcp_tools: Literal["standard", "review"] = Field(
+        "standard", description="which tools agents get by MCP: `standard`, or `review` with those for the inbox, too"
+    )
+    mcp_read_only: bool = Field(False, description="whether agents get by MCP only the tools that read")
+    mcp_key: SecretStr | None = Field(
+        None, description="the bearer key as which `vigencia mcp` acts; without one it is the local `agent`"
     )
     drain_seconds: float = Field(
         10.0, ge=0, le=3600, description="how long a server that is told to end lets requests, and its worker, finish"
