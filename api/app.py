@@ -38,6 +38,7 @@ from api.routes import (
     profiles,
     recall,
     review,
+    search,
     sessions,
     state,
 )
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = (
     state.routes,
+    search.routes,
     recall.routes,
     claims.routes,
     review.routes,

@@ -15,7 +15,7 @@ from api.cursors import CursorKey, filter_hash, next_link, read_cursor, write_cu
 from api.problems import version_tag
 from api.routes.call import Call
 from api.wire import rendering
-from api.wire.bodies import StateBody
+from api.wire.bodies import AskedBody
 from api.wire.queries import ReadQuery, ScopeQuery, decode_query
 from api.wire.rendering import Names, Wire
 from consolidation.forgetting.graves import Graves, gone
@@ -52,7 +52,7 @@ class Question:
     now: Instant
     limit: int
     after: CursorKey | None
-    query: ReadQuery | StateBody
+    query: ReadQuery | AskedBody
 
     @property
     def page(self) -> Page:
@@ -115,7 +115,7 @@ def _at_least(
 def ask(
     call: Call,
     reader: Reader,
-    query: ReadQuery | StateBody,
+    query: ReadQuery | AskedBody,
     *,
     limit: int = 1,
     cursor: str | None = None,
@@ -252,7 +252,7 @@ def cut_before(instant: Instant | None) -> JSON:
     return {"reason": "ceiling", "ceiling": CEILING, "complete_before": rendering.instant(instant)}
 
 
-def _filter(call: Call, reader: Reader, query: ReadQuery | StateBody) -> str:
+def _filter(call: Call, reader: Reader, query: ReadQuery | AskedBody) -> str:
     scope = reader.scope
     filters = query.model_dump(exclude={"cursor", "limit", "min_position", "namespace", "purpose"})
     return filter_hash(call.method, call.path, scope.tenant, scope.namespace, scope.purpose, sorted(filters.items()))

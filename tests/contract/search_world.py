@@ -18,10 +18,9 @@ from ontology.values import ValueType
 from tests.conftest import SeededRandomness
 from tests.contract.conftest import STORES
 from tests.contract.world import CORE, SCOPE, World
-from tests.neo4j.stores import NAME
 
-SEARCHING: Final = [name for name in STORES if name != NAME]
-"""The stores that have an index. Those of all the other contracts, once the graph has one: then this goes."""
+SEARCHING: Final = list(STORES)
+"""The stores that have an index."""
 FAR: Final = parse_instant("2100-01-01")
 MODEL: Final = "hashing"
 DIMENSIONS: Final = 8

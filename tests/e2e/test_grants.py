@@ -58,6 +58,7 @@ WHERE: Final = {
 BODIES: Final[dict[str, dict[str, Any]]] = {
     "recall": {**SCOPE, "question": f"What is the note of {KEY}?"},
     "read_states": {**SCOPE, "pairs": [{"subject": KEY}]},
+    "search_memory": {**SCOPE, "text": MARKER},
     "write_claims": {**WRITE, "items": [{"subject": KEY, "predicate": "note", "value": MARKER}]},
     "withdraw_claim": {**WRITE, "expected_version": 1},
     "withdraw_source": WRITE,

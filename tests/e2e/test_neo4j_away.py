@@ -78,6 +78,7 @@ def asking(client: httpx2.Client) -> Asking:
     requests: dict[tuple[str, str], tuple[str, Any, dict[str, str]]] = {
         ("GET", "/v1/state"): (f"/v1/state?{DEADLINE}", None, {}),
         ("POST", "/v1/state"): ("/v1/state", {"pairs": [{"subject": "mira"}]}, {}),
+        ("POST", "/v1/search"): ("/v1/search", {"text": "passport deadline"}, {}),
         ("POST", "/v1/recall"): ("/v1/recall", {"question": "When is mira's passport deadline?"}, {}),
         ("POST", "/v1/claims"): ("/v1/claims", {"items": [item]}, {}),
         ("GET", "/v1/claims/{id}"): (f"/v1/claims/{claim}", None, {}),
