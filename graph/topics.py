@@ -38,6 +38,11 @@ def stems(text: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in words if word not in SMALL_WORDS)
 
 
+def telling(question: str) -> str:
+    """The words of a question that say something, as they stand."""
+    return " ".join(word for word in terms(question) if word not in SMALL_WORDS)
+
+
 def _share(name: str, schema: Schema, asked: frozenset[str]) -> float:
     own = [stems(name), stems(label(name, schema))]
     best = max((len(words & asked) / len(words) for words in own if words), default=0.0)
