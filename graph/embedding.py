@@ -17,7 +17,7 @@ import numpy as np
 
 from graph.aside import Aside, Late
 from graph.embedders import Embedder, Rows, unavailable
-from graph.searching import Model, Models, Vector
+from graph.searching import Model, Models, TextKey, Vector, text_key
 from ontology.errors import Incorrect, Unavailable, shown
 
 TEXT_CHARS_MAX: Final = 4_000
@@ -67,7 +67,7 @@ class PatientEmbedder:
         self._again_at = 0.0
         self._fault: Unavailable | None = None
         self._known: Model | None = None
-        self._questions: OrderedDict[str, Vector] = OrderedDict()
+        self._questions: OrderedDict[TextKey, Vector] = OrderedDict()
         self._aside = Aside("embedding a question")
 
     @property
@@ -115,23 +115,24 @@ class PatientEmbedder:
 
     def question(self, text: str, seconds: float) -> Vector:
         """The vector of a question. Raises `Unavailable` where it cannot be had in so many seconds."""
+        key = text_key(text)  # no question is kept in its words
         with self._lock:
-            if (known := self._questions.get(text)) is not None:
-                self._questions.move_to_end(text)
+            if (known := self._questions.get(key)) is not None:
+                self._questions.move_to_end(key)
                 return known
         if self.resting:
             assert self._fault is not None
             raise self._fault
         try:
-            vector: Vector = self._aside.run(lambda: self._kept(text), seconds)
+            vector: Vector = self._aside.run(lambda: self._kept(key, text), seconds)
         except Late:
             raise unavailable(f"the embedder {shown(self.name)} did not answer within {seconds:g} s") from None
         return vector
 
-    def _kept(self, text: str) -> Vector:
+    def _kept(self, key: TextKey, text: str) -> Vector:
         vector: Vector = self.embed_each([text])[0]
         with self._lock:
-            self._questions[text] = vector
+            self._questions[key] = vector
             while len(self._questions) > QUESTIONS_KEPT:
                 self._questions.popitem(last=False)
         return vector
