@@ -24,6 +24,7 @@ from api.problems import DEFECT, problem_response
 from api.rates import Rates
 from api.requests import BUDGET, KIND, PRINCIPAL, REQUEST_ID, ROUTE, Requests
 from api.routes import (
+    analysis,
     claims,
     entities,
     episodes,
@@ -38,6 +39,7 @@ from api.routes import (
     profiles,
     recall,
     review,
+    search,
     sessions,
     state,
 )
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = (
     state.routes,
+    search.routes,
     recall.routes,
     claims.routes,
     review.routes,
@@ -63,6 +66,7 @@ GROUPS: Final = (
     facts.routes,
     history.routes,
     entities.routes,
+    analysis.routes,
     ontology.routes,
     events.routes,
     forgetting.routes,

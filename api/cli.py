@@ -19,6 +19,7 @@ from api.commands.reasons import why
 from api.commands.recalling import recall
 from api.commands.reembedding import reembed
 from api.commands.review import review
+from api.commands.searching import search
 from api.commands.serving import demo, init, serve
 from api.commands.sweeping import sweep
 from api.commands.upkeep import config, doctor, ontology
@@ -71,6 +72,7 @@ for command in (
     state,
     history,
     diff,
+    search,
     why,
     forget,
     backup,

@@ -338,6 +338,7 @@ QUERIES: Final = {
     **named_queries(_PACKAGE, "forgetting.cypher", "//"),
     **named_queries(_PACKAGE, "sessions.cypher", "//"),
     **_of_both_sides(named_queries(_PACKAGE, "searching.cypher", "//")),
+    **named_queries(_PACKAGE, "walking.cypher", "//"),
 }
 _UNFILTERED: Final = "unfiltered_"
 

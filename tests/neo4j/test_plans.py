@@ -56,7 +56,8 @@ EAGER: Final = {
 HOT: Final = (
     "state_now", "state_as_of", "history_now", "history_now_backwards", "history_as_of", "history_as_of_backwards",
     "history_by_recorded", "holders", "holders_backwards", "holders_by_recorded", "of_predicate_now",
-    "of_predicate_as_of", "audit", "window", "window_of_value", "slot_with_present",
+    "of_predicate_as_of", "audit", "window", "window_of_value", "slot_with_present", "edges_from", "edges_to",
+    "entity_edges",
 )  # fmt: skip
 
 COUNTED_SECONDS: Final = 30.0
