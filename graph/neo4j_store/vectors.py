@@ -70,6 +70,11 @@ def sides(rows: list[Row]) -> Sides:
     return Sides(serving=serving, models=found)
 
 
+def unfiltered(query: str) -> str:
+    """The name of the query that asks an index of vectors without filters what this one asks with them."""
+    return f"unfiltered_{query.replace('_facts_of_', '_facts_')}"
+
+
 def can_filter(engine: str) -> bool:
     """Whether a server filters within an index of vectors, by its name and version."""
     return _CALENDAR.search(engine) is not None

@@ -1,6 +1,5 @@
 """What searching is on a server: by index, in the scope alone, with nothing left of what is gone."""
 
-import random
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -13,21 +12,20 @@ from graph.neo4j_store.database import queries_for
 from graph.neo4j_store.store import Neo4jStore
 from graph.neo4j_store.vectors import can_filter
 from graph.searching import Model, Vector
-from graph.terms import words
 from ontology.errors import Incorrect
 from ontology.scope import Scope, scope_of
 from tests.contract.search_world import DIMENSIONS, MODEL, Searched, found
 from tests.contract.test_forgetting import MARKER, Known, tell_everything
-from tests.contract.world import FUNCTIONAL, SCOPE, World, claim
+from tests.contract.world import FUNCTIONAL, SCOPE, World, claim, erase
 from tests.neo4j.stores import DATABASE, empty_store, server
 
 pytestmark = pytest.mark.neo4j
 
-OTHER = scope_of("acme", "team")
 ELSEWHERE = scope_of("zeta")
 CLUSTERS, WIDE = 20, 32
 SHARES = {scope_of("acme", name): count for name, count in (("half", 1000), ("few", 100), ("rare", 20), ("two", 2))}
 REST = scope_of("acme", "rest")
+GONE = scope_of("acme", "gone")
 
 
 @pytest.fixture
@@ -45,45 +43,6 @@ def session() -> Iterator[Session]:
         driver.session(database=DATABASE) as session,
     ):
         yield session
-
-
-# --- syntax
-
-PIECES = (
-    "AND", "OR", "NOT", "&&", "||", "+", "-", "!", "(", ")", "{", "}", "[", "]", "^2", '"', "~", "*", "?", ":", "\\",
-    "/", "TO", "written:", "scope:*", "*:*", "words:[a TO z]", "/.*/", "{a TO b}", "`", "'", "$scope", "//", "/*", "*/",
-    ";", "}) DETACH DELETE n //", "CALL db.labels()", "RETURN 1", "\\u0022", "%", "\u200b", "\u202e", "ſ", "ﬀ", "＋", "：",
-    "İ", "ǆ", "\u0301", "𝔸𝔫𝔡", "x" * 70, "marmalade", "_", "__", "0", "-1", "1e9", "null", "true",
-)  # fmt: skip
-CORPUS = 300
-
-
-def corpus() -> list[str]:
-    chance = random.Random(6)
-    made = [
-        chance.choice(("", " ")).join(chance.choices(PIECES, k=chance.randint(1, 8)))
-        for _ in range(CORPUS - len(PIECES))
-    ]
-    return [*PIECES, *made]
-
-
-def test_no_text_is_read_as_syntax_or_finds_anything_of_another_scope(searched: Searched) -> None:
-    for number, scope in enumerate((SCOPE, OTHER, ELSEWHERE)):
-        searched.world.write(claim("mira", "name", f"Marmalade {number}", "2000-01-01"), scope=scope)
-        searched.record(f"{number}: marmalade and toast or tea, not null.", scope=scope)
-        searched.index(scope=scope)
-    as_of = searched.as_of()
-    own, said = {"Marmalade 0"}, "0: marmalade and toast or tea, not null."
-    with searched.store.read(SCOPE) as reader:
-        for text in corpus():
-            facts = reader.match_facts([text], as_of, predicates=None, history=True, limit=9)
-            assert reader.match_facts([text], as_of, predicates=[text], history=True, limit=9) == [], text
-            chunks = reader.match_chunks([text], as_of.known_at, limit=9)
-            assert set(found(facts)) | set(found(reader.match_names(text, as_of, limit=9))) <= own, text
-            assert all(hit.text in said for hit in chunks), text
-            assert bool(facts) == bool({"marmalade", "name", "0"} & set(words(text))), text
-            reader.term_counts([text], ceiling=9)
-            assert reader.near_facts(np.zeros(3, np.float32), text, as_of, predicates=None, history=True, limit=9) == []
 
 
 # --- nearness
@@ -179,6 +138,20 @@ def test_a_new_version_of_a_statement_has_its_vector_and_a_closed_one_is_found_a
     assert hit.fact.version.recorded_from > before
     past = searched.as_of("2020-01-01", before)
     assert [hit.fact.version.recorded_from for hit in searched.near("Porto", past)] == [before]
+
+
+def test_a_server_that_stumbles_over_what_was_deleted_is_asked_without_filters(
+    searched: Searched, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    cloud = Cloud(searched)
+    cloud.fill(GONE, 5)
+    searched.world.write(*(erase(f"p{number}", "likes") for number in range(5)), scope=GONE)
+    cloud.fill(REST, 5)
+    monkeypatch.setattr(searching, "_FEW", 0)
+    as_of = searched.as_of(scope=REST)
+    for scope, count in ((GONE, 0), (REST, 5)):
+        with searched.store.read(scope) as reader:
+            assert len(reader.near_facts(cloud.any(), MODEL, as_of, predicates=None, history=True, limit=9)) == count
 
 
 # --- what is gone
