@@ -68,7 +68,7 @@ SPEND: Final = "vigencia.spend"
 M = TypeVar("M", bound=BaseModel)
 
 WAIT_SECONDS_MAX: Final = 30.0
-INDEXING_MILLISECONDS: Final = 250
+INDEXING_MILLISECONDS: Final = 500
 """How long a search waits for what was written a moment ago to be indexed."""
 EMBEDDING_SECONDS: Final = 1.0
 """How long it waits for a vector of its text."""
