@@ -152,7 +152,6 @@ def _answers(model: type[BaseModel]) -> dict[str, Any]:
 TOOLS: Final[tuple[Tool[Any], ...]] = (
     Tool(
         name="remember", title="Remember", arguments=RememberArguments, run=remember, answer=_answers(RememberAnswer),
-        repeats=True,
         description=(
             "Keep typed claims (subject, predicate, value, and from when it holds), or what was said word for word, "
             "or both. A change is a claim with a later 'valid_from'; what was never true is for 'correct'. Never set "

@@ -38,7 +38,7 @@ def test_a_tool_says_what_it_is_in_few_words(tool: Tool[Any]) -> None:
     assert tool.title
     assert tool.reads == (tool.name not in WRITERS)
     assert tool.destroys == (tool.name in {"forget", *DELETING})
-    assert tool.repeats
+    assert tool.repeats == (tool.name not in {"remember", "handoff"})
 
 
 @pytest.mark.parametrize("tool", EVERY, ids=lambda tool: tool.name)
