@@ -247,14 +247,24 @@ DELETE FROM vectors
 WHERE text_key = ?2 AND model_pk IN (SELECT m.pk FROM tenants t JOIN models m ON m.tenant = t.tenant WHERE t.pk = ?1) AND NOT EXISTS (
   SELECT 1 FROM passages INDEXED BY passages_by_text WHERE tenant_pk = ?1 AND text_key = ?2)
 
--- name: statements_of_scope
-SELECT p.pk, p.tenant_pk, p.scope_pk, p.kind, p.text_key, p.length, p.terms, p.grams
-FROM slots s JOIN passages p INDEXED BY passages_of_slot ON p.slot_pk = s.pk
-WHERE s.scope_pk = ?1 AND p.text_key IS NOT NULL
+-- name: empty_postings
+DELETE FROM postings WHERE scope_pk = ?1
 
--- name: chunks_of_scope
-SELECT pk, tenant_pk, scope_pk, kind, text_key, length, terms, grams FROM passages INDEXED BY passages_of_episode
-WHERE tenant_pk = ?1 AND position IS NOT NULL AND scope_pk = ?2
+-- name: empty_statements
+UPDATE passages SET wants = 1, text = NULL, text_key = NULL, length = 0, terms = NULL, grams = NULL, serving = 0,
+  target = 0, changed = 0
+WHERE slot_pk IN (SELECT pk FROM slots WHERE scope_pk = ?1) AND text_key IS NOT NULL
+
+-- name: empty_chunks
+DELETE FROM passages WHERE tenant_pk = ?1 AND position IS NOT NULL AND scope_pk = ?2
+
+-- name: empty_counts
+UPDATE indexed SET passages = 0, words = 0, drops = drops + 1 WHERE scope_pk = ?1
+
+-- name: empty_vectors
+DELETE FROM vectors
+WHERE model_pk IN (SELECT pk FROM models WHERE tenant = ?1) AND NOT EXISTS (
+  SELECT 1 FROM passages p INDEXED BY passages_by_text WHERE p.tenant_pk = ?2 AND p.text_key = vectors.text_key)
 
 -- name: uncut_all
 UPDATE kept SET cut = 0 WHERE tenant_pk = ?1 AND scope_pk = ?2 AND cut = 1
