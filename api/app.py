@@ -24,6 +24,7 @@ from api.problems import DEFECT, problem_response
 from api.rates import Rates
 from api.requests import BUDGET, KIND, PRINCIPAL, REQUEST_ID, ROUTE, Requests
 from api.routes import (
+    analysis,
     claims,
     entities,
     episodes,
@@ -65,6 +66,7 @@ GROUPS: Final = (
     facts.routes,
     history.routes,
     entities.routes,
+    analysis.routes,
     ontology.routes,
     events.routes,
     forgetting.routes,

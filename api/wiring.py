@@ -369,6 +369,7 @@ def make_worker(opened: Services) -> Worker:
         ),
         sweeps=make_sweeper(opened),
         aside=opened.sessions.end_idle,
+        indexes=opened.indexer,
     )
 
 

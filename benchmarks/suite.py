@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import episodes, loading, reading, searching, serving, world, writing
+from benchmarks import episodes, expanding, loading, reading, searching, serving, world, writing
 from benchmarks.figures import Figure
 from benchmarks.graph_server.parts import GraphParts
 from benchmarks.loading import Grown
@@ -31,6 +31,7 @@ class Suite:
             "episodes": self.episodes,
             "reading": self.reading,
             "searching": self.searching,
+            "expanding": self.expanding,
             "long-slot": self.long_slot,
             "loading": self.loading,
         }
@@ -50,6 +51,9 @@ class Suite:
 
     def searching(self) -> Iterator[Figure]:
         return searching.measure(self._folder, self._sizes)
+
+    def expanding(self) -> Iterator[Figure]:
+        return expanding.measure(self._folder, self._sizes)
 
     def long_slot(self) -> Iterator[Figure]:
         file = self._with_long_slot()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from graph.embedders import SLUG
 from graph.embedding import PatientEmbedder
 from graph.indexing import Indexer
 from graph.ports import MemoryStore
@@ -68,7 +69,7 @@ class Reembedding:
         model = self._patiently(self._embedder.model)
         with self._store.write(scopes[0]) as tx:
             before = tx.models()
-            if model not in (before.serving, before.target):
+            if model != (before.target or before.serving):
                 tx.begin_model(model)
         texts = sum(self._embed(scope, told) for scope in scopes)
         while (more := sum(self._embed(scope, told) for scope in self._store.scopes(tenant))) > 0:
@@ -96,6 +97,6 @@ class Reembedding:
             try:
                 return ask()
             except Unavailable as exc:
-                if exc.retry_after is None or attempt == FAILURES_MAX or not self._embedder.resting:
+                if exc.slug != SLUG or exc.retry_after is None or attempt == FAILURES_MAX:
                     raise
         raise AssertionError("the last attempt returns or raises")

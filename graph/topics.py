@@ -9,13 +9,13 @@ from graph.terms import terms
 from ontology.patterns import Meaning
 from ontology.schema import Cardinality, Predicate, Schema
 
-_SMALL_WORDS: Final = """
-a about also an and are as at be by can did do does for from had has have he her his how i in is it its last me my now
-of on or our she that the their there they this to was we were what when where which who whom whose why will with you
-your
+_SMALL: Final = """
+a about also an and are as at be by can could did do does for from had has have he her his how i in is it its last may
+me might my now of on or our shall she should that the their there they this to was we were what when where which who
+whom whose why will with would you your
 """
-_EMPTY: Final = frozenset(_SMALL_WORDS.split())
-"""What says nothing of a predicate."""
+SMALL_WORDS: Final = frozenset(_SMALL.split())
+"""What says nothing of a predicate, and names nobody where it is not written as a name."""
 _ENDINGS: Final = ("ies", "ing", "ed", "es", "s", "e", "y")
 _STEM_CHARS: Final = 3
 _PARTS: Final = re.compile(r"[^\W_]+")
@@ -35,7 +35,12 @@ def spoken_of(question: str, schema: Schema, names: Iterable[str]) -> dict[str, 
 def stems(text: str) -> frozenset[str]:
     """The words of a text that say something, without their endings."""
     words = (word for term in terms(text) for word in _PARTS.findall(term))
-    return frozenset(_stem(word) for word in words if word not in _EMPTY)
+    return frozenset(_stem(word) for word in words if word not in SMALL_WORDS)
+
+
+def telling(question: str) -> str:
+    """The words of a question that say something, as they stand."""
+    return " ".join(word for word in terms(question) if word not in SMALL_WORDS)
 
 
 def _share(name: str, schema: Schema, asked: frozenset[str]) -> float:

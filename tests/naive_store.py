@@ -66,6 +66,7 @@ from tests import naive_queue
 from tests.naive_queue import NaiveQueue, Operations
 from tests.naive_search import Index, NaiveSearchReads, NaiveSearchTransaction, wants_index
 from tests.naive_sessions import NaiveSessions, NaiveSessionTransaction, Sessions
+from tests.naive_walk import NaiveWalkReads
 
 Row = TypeVar("Row")
 
@@ -243,7 +244,7 @@ class Tables:
         self.heads = [head for head in self.heads if not gone(head.slot, None)]
 
 
-class NaiveReader(NaiveSearchReads):
+class NaiveReader(NaiveWalkReads, NaiveSearchReads):
     """One snapshot of one scope."""
 
     def __init__(self, tables: Tables, scope: Scope) -> None:

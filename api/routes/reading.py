@@ -155,12 +155,12 @@ def stretch(start: Instant, end: Instant, at: str) -> Interval:
     return Interval(start, end)
 
 
-def subject_of(reader: Reader, text: str) -> Entity | None:
-    """The entity that a key or an id names, `None` if there is none.
+def subject_of(reader: Reader, text: str, at: str = "/subject") -> Entity | None:
+    """The entity that a key or an id names, `None` if there is none; `at` is where it stands.
 
     Raises `Incorrect` for what is neither, `Gone` for what was forgotten.
     """
-    mention = entity_mention(text, pointer="/subject")
+    mention = entity_mention(text, pointer=at)
     if mention.key is not None:
         found = reader.entities_by_key([mention.key]).get(mention.key)
         stone = Graves(reader, shown=True).of_word(Marked.KEY, mention.key) if found is None else None
@@ -236,6 +236,16 @@ def answered(question: Question, body: Wire, *, cursor: str | None = None, versi
     if cursor is not None:
         headers["Link"] = next_link(call.path, decode_query(call.query_string), cursor)
     return Response(whole, media_type="application/json", headers=headers)
+
+
+def sent(question: Question, content: bytes, media_type: str) -> Response:
+    """An answer that is no JSON and says itself at which instants, with its tag; 304 where the caller has it."""
+    pinned = question.query.valid_at is not None and question.query.known_at is not None
+    tag = question.tag(media_type.encode() + (b"" if pinned else content))
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    if question.call.matches(tag):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)
 
 
 def sliced(question: Question, items: Sequence[T]) -> tuple[Sequence[T], CursorKey | None]:

@@ -365,6 +365,11 @@ class Reached(_Answer):
     id: str
     key: str | None
     depth: int
+    via: str | None
+    """The fact that led to it; null where the walk began."""
+    valid_from: str | None
+    """From here on every fact on the way to it holds, up to `valid_to`."""
+    valid_to: str | None
 
 
 class Neighbourhood(_Answer):

@@ -229,23 +229,19 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
   f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: edges_of
-// For each [number, said, valid_from, valid_to, known_at] at most one claim of each kind of start among those that
-// show at its first instant, and of each kind of end among those that show at its last.
+// For each [number, said, valid_from, valid_to, known_at] which kinds of start have the claims that show at its first
+// instant, and which kinds of end those that show at its last.
 UNWIND $versions AS v
 CALL (v) {
   MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
   WHERE x.said = v[1] AND x.valid_from = v[2] AND x.recorded_from <= v[4] AND x.recorded_to > v[4]
-  WITH c.start_kind AS kind, head(collect(c)) AS c
-  RETURN collect([c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
-    c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi]) AS starts
+  RETURN collect(DISTINCT c.start_kind) AS starts
 }
 CALL (v) {
   MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
   WHERE x.said = v[1] AND x.valid_from >= v[2] AND x.valid_from < v[3] AND x.valid_to = v[3]
     AND x.recorded_from <= v[4] AND x.recorded_to > v[4]
-  WITH c.end_kind AS kind, head(collect(c)) AS c
-  RETURN collect([c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
-    c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi]) AS ends
+  RETURN collect(DISTINCT c.end_kind) AS ends
 }
 RETURN v[0], starts, ends
 
@@ -1274,7 +1270,7 @@ SHOW CONSTRAINTS YIELD name RETURN name
 SHOW INDEXES YIELD name RETURN name
 
 // name: vector_indexes
-SHOW VECTOR INDEXES YIELD name, properties RETURN name, properties
+SHOW VECTOR INDEXES YIELD name, properties, state RETURN name, properties, state
 
 // name: drop_index
 DROP INDEX $name IF EXISTS

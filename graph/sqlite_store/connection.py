@@ -144,4 +144,5 @@ QUERIES: Final = {
     **named_queries(_PACKAGE, "forgetting.sql", "--"),
     **named_queries(_PACKAGE, "sessions.sql", "--"),
     **named_queries(_PACKAGE, "searching.sql", "--"),
+    **named_queries(_PACKAGE, "walking.sql", "--"),
 }

@@ -29,6 +29,8 @@ PROMISED = (
     "search by meaning, 400 facts, against bare numpy",
     "search by words and meaning, one of 3 tenants of 80 facts, p95",
     "search of 80 facts beside 2 tenants, against alone",
+    "expansion of 3 hops and 1,000 edges",
+    "expansion of 3 hops and 1,000 edges, past an entity of degree 150, against without",
     "slot with 300 versions, current, against a normal one",
     "slot with 300 versions, at any valid time, against a normal one",
     "slot with 300 versions, as-of (both past), against a normal one",
@@ -58,7 +60,9 @@ def test_every_figure_is_produced(tmp_path: Path) -> None:
 
 
 def test_a_part_can_be_measured_alone() -> None:
-    assert SQLITE_PARTS == ("serving", "writing", "episodes", "reading", "searching", "long-slot", "loading")
+    assert SQLITE_PARTS == (
+        "serving", "writing", "episodes", "reading", "searching", "expanding", "long-slot", "loading",
+    )  # fmt: skip
     figures = list(run(TINY, "writing"))
     assert {figure.name.partition(",")[0] for figure in figures} == {"single writes beside 400 facts"}
 

@@ -58,7 +58,7 @@ def test_tags_come_in_reading_order(document: dict[str, Any]) -> None:
 
     assert order == [
         "state", "search", "recall", "claims", "review", "episodes", "operations", "sessions", "profiles", "facts",
-        "history", "entities", "ontology", "events", "forgetting", "namespaces", "server",
+        "history", "entities", "analysis", "ontology", "events", "forgetting", "namespaces", "server",
     ]  # fmt: skip
     assert {tag for _, _, operation in operations(document) for tag in operation["tags"]} == set(order)
 

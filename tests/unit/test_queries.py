@@ -14,6 +14,7 @@ APPLY: Final = "in the graph all of a commit is one query, `apply`: each round t
 STEPS: Final = (
     "read in steps, each along one index; in the graph a round trip costs, so another query answers it as well"
 )
+MANY: Final = "lists are read row by row, a walk reads many rows at once; in the graph many are always asked at once"
 SNAPSHOT: Final = "the graph has no snapshots and no lock but its data"
 MIGRATIONS: Final = "SQLite reads its migrations before it knows whether the file is its own, so not by name"
 FILE: Final = "a file can be written anew; what a server leaves in its own is not for its clients to touch"
@@ -28,7 +29,7 @@ ONLY_SQLITE: Final = {
     "put_transition": APPLY, "change_claim": APPLY,
     "close_version": APPLY, "put_version": APPLY, "hide_extent": APPLY, "show_extent": APPLY,
     "erase_quotes": "in the graph the words that a claim quotes are properties of its node",
-    "leased_operation": STEPS,
+    "leased_operation": STEPS, "edges_of_facts": MANY, "expiry_of_facts": MANY,
     "restate_nobody": "a table finds by NULL otherwise; in the graph `restate_payload` does both",
     "sweep_names": KEYS,
     "put_scrub": FILE, "scrubs": FILE, "end_scrubs": FILE,
@@ -55,7 +56,7 @@ def names(package: str, file: str, comment: str) -> list[str]:
     return re.findall(rf"^{comment} name: (\w+)$", text, re.MULTILINE)
 
 
-FILES: Final = ("queries", "episodes", "forgetting", "sessions")
+FILES: Final = ("queries", "episodes", "forgetting", "sessions", "walking")
 SEARCH_SQLITE: Final = names("graph.sqlite_store", "searching.sql", "--")
 SEARCH_NEO4J: Final = names("graph.neo4j_store", "searching.cypher", "//")
 """Words and vectors are kept in each engine's own manner: what is there in one alone needs no reason."""
