@@ -21,6 +21,7 @@ from typing import Final, NamedTuple, Protocol
 
 from graph.access import AccessStore, AccessTransaction
 from graph.forgetting import ForgettingTransaction, Scrubbed, TombstoneReader
+from graph.handoffs import HandoffStore, HandoffTransaction
 from graph.queue import Queue
 from graph.searching import SearchReader, SearchStore, SearchTransaction
 from graph.sessions import SessionStore, SessionTransaction
@@ -263,7 +264,15 @@ class Reader(TombstoneReader, SearchReader, Protocol):
         ...
 
 
-class Transaction(Reader, AccessTransaction, ForgettingTransaction, SessionTransaction, SearchTransaction, Protocol):
+class Transaction(
+    Reader,
+    AccessTransaction,
+    ForgettingTransaction,
+    SessionTransaction,
+    HandoffTransaction,
+    SearchTransaction,
+    Protocol,
+):
     """A reader under the tenant's write lock. A write applies at most one commit, an import many, all or none."""
 
     def within(self, scope: Scope) -> "Transaction":
@@ -385,6 +394,9 @@ class MemoryStore(SearchStore, Protocol):
 
     @property
     def sessions(self) -> SessionStore: ...
+
+    @property
+    def handoffs(self) -> HandoffStore: ...
 
     def tenants(self) -> list[Tenant]: ...
 

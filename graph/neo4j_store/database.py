@@ -319,4 +319,5 @@ QUERIES: Final = {
     **named_queries(_PACKAGE, "episodes.cypher", "//"),
     **named_queries(_PACKAGE, "forgetting.cypher", "//"),
     **named_queries(_PACKAGE, "sessions.cypher", "//"),
+    **named_queries(_PACKAGE, "handoffs.cypher", "//"),
 }

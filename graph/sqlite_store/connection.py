@@ -139,4 +139,5 @@ QUERIES: Final = {
     **named_queries(_PACKAGE, "episodes.sql", "--"),
     **named_queries(_PACKAGE, "forgetting.sql", "--"),
     **named_queries(_PACKAGE, "sessions.sql", "--"),
+    **named_queries(_PACKAGE, "handoffs.sql", "--"),
 }

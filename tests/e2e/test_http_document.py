@@ -56,8 +56,8 @@ def test_tags_come_in_reading_order(document: dict[str, Any]) -> None:
     order = [tag["name"] for tag in document["tags"]]
 
     assert order == [
-        "state", "recall", "claims", "review", "episodes", "operations", "sessions", "profiles", "facts", "history",
-        "entities", "ontology", "events", "forgetting", "namespaces", "server",
+        "state", "recall", "claims", "review", "episodes", "operations", "sessions", "profiles", "handoffs", "facts",
+        "history", "entities", "ontology", "events", "forgetting", "namespaces", "server",
     ]  # fmt: skip
     assert {tag for _, _, operation in operations(document) for tag in operation["tags"]} == set(order)
 

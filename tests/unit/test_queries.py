@@ -55,7 +55,7 @@ def names(package: str, file: str, comment: str) -> list[str]:
     return re.findall(rf"^{comment} name: (\w+)$", text, re.MULTILINE)
 
 
-FILES: Final = ("queries", "episodes", "forgetting", "sessions")
+FILES: Final = ("queries", "episodes", "forgetting", "sessions", "handoffs")
 SQLITE: Final = [name for file in FILES for name in names("graph.sqlite_store", f"{file}.sql", "--")]
 NEO4J: Final = [name for file in FILES for name in names("graph.neo4j_store", f"{file}.cypher", "//")]
 
