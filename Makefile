@@ -7,6 +7,10 @@ comma := ,
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # One stamp for each set of extras, so that asking for another set installs it.
+# What the tests of an extra need besides.
+WITH_TESTS := $(EXTRAS)$(if $(findstring embeddings,$(EXTRAS)),$(comma)embeddings-test)
+# What was asked for must be there: its tests fail without it, where they are skipped otherwise.
+export VIGENCIA_TEST_EXTRAS := $(EXTRAS)
 STAMP := .venv/.stamp$(addprefix -,$(subst $(comma),-,$(EXTRAS)))
 
 .PHONY: help setup serve lint quick test soak test-neo4j test-neo4j-lts bench pin clean
@@ -18,10 +22,10 @@ help: ## print this list
 setup: $(STAMP) ## prepare .venv, pinned by constraints.txt (EXTRAS=a,b adds extras)
 
 $(STAMP): pyproject.toml constraints.txt
-	@echo 'preparing .venv (about half a minute)'
+	@echo 'preparing .venv (about half a minute$(if $(findstring embeddings,$(EXTRAS)),; PyTorch is 6 GB: some minutes more))'
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	@$(PIP_INSTALL) hatchling
-	@$(PIP_INSTALL) --no-build-isolation --editable '.[dev$(addprefix $(comma),$(EXTRAS))]'
+	@$(PIP_INSTALL) --no-build-isolation --editable '.[dev$(addprefix $(comma),$(WITH_TESTS))]'
 	@touch $@
 
 serve: setup ## start the server on 127.0.0.1:8321 with vigencia.db and a demonstration story
@@ -53,7 +57,7 @@ bench: setup ## measure against bare sqlite3, a bare Neo4j driver and an empty r
 
 pin: ## write constraints.txt anew from the newest releases
 	rm -rf .venv && $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --editable '.[dev,embeddings,embeddings-test]'
 	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
 
 clean: ## remove .venv, caches and builds; vigencia.db stays

@@ -14,6 +14,9 @@ from starlette.routing import Match
 from starlette.routing import Route as StarletteRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from api.agents.offer import endpoints_over
+from api.agents.over_http import PATH as MCP
+from api.agents.over_http import OverHttp
 from api.auth.opening import open_authentication
 from api.edge import Edge
 from api.metrics import Metrics
@@ -21,6 +24,7 @@ from api.problems import DEFECT, problem_response
 from api.rates import Rates
 from api.requests import BUDGET, KIND, PRINCIPAL, REQUEST_ID, ROUTE, Requests
 from api.routes import (
+    analysis,
     claims,
     entities,
     episodes,
@@ -36,6 +40,7 @@ from api.routes import (
     profiles,
     recall,
     review,
+    search,
     sessions,
     state,
 )
@@ -51,6 +56,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final = (
     state.routes,
+    search.routes,
     recall.routes,
     claims.routes,
     review.routes,
@@ -62,6 +68,7 @@ GROUPS: Final = (
     facts.routes,
     history.routes,
     entities.routes,
+    analysis.routes,
     ontology.routes,
     events.routes,
     forgetting.routes,
@@ -84,18 +91,24 @@ def create_app(services: "Services", registry: CollectorRegistry | None = None) 
     )  # fmt: skip
     metrics, rates, schemas = Metrics(registry or CollectorRegistry()), Rates(settings), Schemas(services.writer)
     services.announcer.add(metrics)
+    requests = Requests(metrics)
     exact: dict[tuple[str, str], ASGIApp] = {}
     for route in (route for group in GROUPS for route in group.listed):
         endpoint = Endpoint(route, services, schemas, rates, metrics)
         app.router.routes.append(StarletteRoute(route.path, endpoint, methods=[route.method], name=route.name))
         if "{" not in route.path:
             exact[route.method, route.path] = endpoint
+    endpoints = endpoints_over(
+        services, GROUPS, schemas=schemas, rates=rates, metrics=metrics, requests=requests
+    )  # fmt: skip
+    exact["POST", MCP] = OverHttp(endpoints)
+    app.router.routes.append(StarletteRoute(MCP, exact["POST", MCP], methods=["POST"], name="mcp"))
     document = cache(lambda: openapi_document(GROUPS, _version(), keys=authentication.is_closed()))
     app.openapi = document  # type: ignore[method-assign]
     app.router.routes.append(StarletteRoute("/openapi.json", _document(document), methods=["GET"]))
     app.add_middleware(
         Edge, authentication=authentication, body_bytes_max=settings.body_bytes_max, exact=exact, rates=rates,
-        requests=Requests(metrics),
+        requests=requests,
     )  # fmt: skip
     return app
 

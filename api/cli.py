@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from api.commands.agents import mcp
 from api.commands.answering import UNEXPECTED, tell
 from api.commands.audit import audit
 from api.commands.backups import backup, restore
@@ -16,7 +17,9 @@ from api.commands.namespaces import namespaces
 from api.commands.reading import diff, history, state
 from api.commands.reasons import why
 from api.commands.recalling import recall
+from api.commands.reembedding import reembed
 from api.commands.review import review
+from api.commands.searching import search
 from api.commands.serving import demo, init, serve
 from api.commands.sweeping import sweep
 from api.commands.upkeep import config, doctor, ontology
@@ -59,6 +62,7 @@ def _main(
 for command in (
     serve,
     worker,
+    mcp,
     sweep,
     demo,
     init,
@@ -68,10 +72,12 @@ for command in (
     state,
     history,
     diff,
+    search,
     why,
     forget,
     backup,
     restore,
+    reembed,
     doctor,
 ):
     app.command()(command)

@@ -14,7 +14,7 @@ from consolidation.worker import findings
 from graph.ports import Finding, Grade
 from ontology.errors import VigenciaError
 from ontology.instants import SECOND, Instant, format_instant
-from ontology.scope import scope_of
+from ontology.scope import Tenant, scope_of
 
 PYTHON_MIN: Final = (3, 11)
 AHEAD_SECONDS_MAX: Final = 60
@@ -89,6 +89,7 @@ def _store(settings: Settings) -> Iterator[Finding]:
             yield from findings(opened.store.queue.backlog(now), now, None)
             with opened.store.read(scope_of(settings.tenant)) as reader:
                 position, recorded_at = reader.head.position, reader.head.recorded_at
+            yield from opened.indexer.diagnosis(Tenant(settings.tenant))
             yield _clock(position, recorded_at, opened.clock.now())
     except VigenciaError as exc:
         grade = Grade.OK if exc.slug == "not-found" else Grade.FAILED

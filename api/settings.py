@@ -26,12 +26,13 @@ CONFIG_VARIABLE: Final = "VIGENCIA_CONFIG"
 """Names another `config.toml` than that of the platform's directory."""
 HIDDEN: Final = "***"
 """What is shown of a secret."""
-SECRETS: Final = frozenset({"neo4j_password"})
+SECRETS: Final = frozenset({"neo4j_password", "embedder_key", "mcp_key"})
 SQLITE: Final = "sqlite:///"
 MEMORY: Final = ":memory:"
 NEO4J: Final = "neo4j"
 """The store at `NEO4J_URI`."""
 
+EMBEDDERS: Final = ("sentence-transformers", "openai")
 EXTRACTORS: Final = ("mappings", "rules", "llm")
 _LEVELS: Final = ("debug", "info", "warning", "error")
 _FORMATS: Final = ("text", "json")
@@ -108,6 +109,26 @@ def _extractors(names: str) -> str:
     if not all(listed) or not set(listed) <= set(EXTRACTORS):
         raise ValueError(f"give some of {', '.join(EXTRACTORS)}, with commas between")
     return ",".join(listed)
+
+
+def _embedder(name: str) -> str:
+    kind, _, model = name.partition(":")
+    if kind not in EMBEDDERS or not model.strip():
+        raise ValueError("give sentence-transformers:FOLDER_OR_NAME, or openai:MODEL for a server")
+    return name
+
+
+def _http(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
+        raise ValueError("give http://HOST:PORT/v1 or https://HOST/v1, without a user")
+    return url
+
+
+def _header(key: SecretStr) -> SecretStr:
+    if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
+        raise ValueError("it has characters that no header can carry")
+    return key
 
 
 def _tenant(name: str) -> str:
@@ -188,6 +209,21 @@ class Settings(BaseSettings):
     model_trust: Literal["untrusted", "inferred", "observed"] = Field(
         "inferred", description="the most that what a model concludes is trusted: `untrusted`, `inferred`, `observed`"
     )
+    embedder: Annotated[str, AfterValidator(_embedder)] | None = Field(
+        None,
+        description=(
+            "what makes vectors: `sentence-transformers:FOLDER_OR_NAME` (extra `embeddings`), or `openai:MODEL` for a "
+            "server at `VIGENCIA_EMBEDDER_URL`; words alone are searched without"
+        ),
+    )
+    embedder_url: Annotated[str, AfterValidator(_http)] | None = Field(
+        None, description="where that server is: what comes before `/embeddings`, such as `http://127.0.0.1:11434/v1`"
+    )
+    embedder_key: Annotated[SecretStr, AfterValidator(_header)] | None = Field(
+        None, description="the bearer key of that server"
+    )
+    embedder_seconds: float = Field(30.0, gt=0, le=600, description="how long one answer of that server may take")
+    embedder_batch: int = Field(32, ge=1, le=2048, description="how many texts one request to that server has")
     lease_seconds: float = Field(
         60.0, ge=1, le=3600, description="after how long without a heartbeat another worker takes an episode over"
     )
@@ -220,6 +256,13 @@ class Settings(BaseSettings):
     )  # fmt: skip
     streams_max: int = Field(
         100, ge=0, le=10_000, description="how many event streams a server keeps open, half of them for one principal"
+    )
+    mcp_tools: Literal["standard", "review"] = Field(
+        "standard", description="which tools agents get by MCP: `standard`, or `review` with those for the inbox, too"
+    )
+    mcp_read_only: bool = Field(False, description="whether agents get by MCP only the tools that read")
+    mcp_key: SecretStr | None = Field(
+        None, description="the bearer key as which `vigencia mcp` acts; without one it is the local `agent`"
     )
     drain_seconds: float = Field(
         10.0, ge=0, le=3600, description="how long a server that is told to end lets requests, and its worker, finish"

@@ -17,6 +17,7 @@ from typing import Final, Protocol
 
 from api.announcing import Announcer
 from api.backup_keys import KeyFile
+from api.embedders import embedder_of
 from api.extractors import InstalledExtractors, summariser
 from api.settings import MEMORY, SQLITE, Settings
 from api.streams import Streams
@@ -31,7 +32,9 @@ from consolidation.sessions import Sessions, Tempo
 from consolidation.vouching import NoSources, Sources
 from consolidation.worker import Pace, Worker
 from consolidation.write import Writer
+from graph.embedding import PatientEmbedder
 from graph.forgetting import Outside
+from graph.indexing import Indexer
 from graph.ports import Clock, Finding, Grade, MemoryStore, Randomness
 from graph.sqlite_store.store import SqliteStore
 from ontology.claims import Trust
@@ -201,6 +204,9 @@ class Services:
     """What reads episodes."""
     reading_fault: Callable[[], str | None]
     """Why they cannot read here, in words, if they cannot."""
+    embedder: PatientEmbedder | None
+    """What makes vectors, if anything does."""
+    indexer: Indexer
     announcer: Announcer
     """Who is told what the writer and the recorder wrote."""
     streams: Streams
@@ -215,6 +221,8 @@ class Services:
 
     def close(self) -> None:
         self.store.close()
+        if self.embedder is not None:
+            self.embedder.close()
 
 
 def key_file_of(settings: Settings, randomness: Randomness | None = None) -> KeyFile | None:
@@ -269,11 +277,12 @@ def services_over(
     streams = Streams(settings.streams_max)
     announcer = Announcer(streams)
     sources = _sources(settings)
+    core = load_core()
     writer = Writer(
         store=store,
         clock=clock,
         randomness=randomness,
-        core=load_core(),
+        core=core,
         items_max=settings.items_max,
         key_days=settings.idempotency_days,
         observer=announcer,
@@ -300,6 +309,7 @@ def services_over(
     forgetter = Forgetter(
         store=store, clock=clock, randomness=randomness, outside=_outside(settings, randomness), observer=announcer,
     )  # fmt: skip
+    embedder = embedder_of(settings)
     named = InstalledExtractors(tuple(settings.extractors.split(",")), settings.extractor_model)
     return Services(
         store=store,
@@ -314,6 +324,8 @@ def services_over(
         handoffs=Handoffs(store=store, clock=clock, randomness=randomness, key_days=settings.idempotency_days),
         reads=reads or named,
         reading_fault=named.fault if reads is None else lambda: None,
+        embedder=embedder,
+        indexer=Indexer(store=store, clock=clock, core=core, embedder=embedder),
         announcer=announcer,
         streams=streams,
         drain=Drain(settings.drain_seconds),
@@ -360,6 +372,7 @@ def make_worker(opened: Services) -> Worker:
         ),
         sweeps=make_sweeper(opened),
         aside=opened.sessions.end_idle,
+        indexes=opened.indexer,
     )
 
 

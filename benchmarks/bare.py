@@ -38,6 +38,34 @@ WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND
   AND v.valid_from <= ?5 AND v.valid_to > ?5 AND v.recorded_from <= ?6 AND v.recorded_to > ?6
 """
 
+EDGES_FROM: Final = """
+SELECT v.pk, v.recorded_from, s.subject_position, s.subject_ordinal, v.value_text
+FROM slots s JOIN versions v INDEXED BY versions_by_valid ON v.slot_pk = s.pk
+WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3
+  AND v.valid_from <= ?4 AND v.valid_to > ?4 AND v.recorded_from <= ?5 AND v.recorded_to > ?5
+ORDER BY v.valid_from DESC, v.pk DESC LIMIT ?6
+"""
+EDGES_TO: Final = """
+SELECT v.pk, v.recorded_from, s.subject_position, s.subject_ordinal, v.value_text
+FROM versions v INDEXED BY versions_by_value JOIN slots s ON s.pk = v.slot_pk
+WHERE v.scope_pk = ?1 AND v.value_key = ?2
+  AND v.valid_from <= ?3 AND v.valid_to > ?3 AND v.recorded_from <= ?4 AND v.recorded_to > ?4
+ORDER BY v.valid_from DESC, v.pk DESC LIMIT ?5
+"""
+FACTS: Final = """
+SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
+  v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
+  s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain,
+  u.recorded_from, u.sources, u.occurrences, u.doubt
+FROM json_each(?1) j
+CROSS JOIN versions v ON v.pk = j.value
+JOIN slots s ON s.pk = v.slot_pk
+LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
+  AND u.recorded_from = (SELECT max(n.recorded_from) FROM support n
+    WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= ?2)
+"""
+"""What a walk fetches: edges with where they lead, then the facts."""
+
 
 def connect(file: Path, *, foreign_keys: bool = True) -> sqlite3.Connection:
     """A connection with the durability and the caches of the store."""

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import episodes, loading, reading, serving, world, writing
+from benchmarks import episodes, expanding, loading, reading, serving, world, writing
 from benchmarks.figures import Figure
 from benchmarks.graph_server.parts import GraphParts
 from benchmarks.loading import Grown
@@ -30,6 +30,7 @@ class Suite:
             "writing": self.writing,
             "episodes": self.episodes,
             "reading": self.reading,
+            "expanding": self.expanding,
             "long-slot": self.long_slot,
             "loading": self.loading,
         }
@@ -46,6 +47,9 @@ class Suite:
 
     def reading(self) -> Iterator[Figure]:
         return reading.measure(self._stores().files, self._sizes)
+
+    def expanding(self) -> Iterator[Figure]:
+        return expanding.measure(self._folder, self._sizes)
 
     def long_slot(self) -> Iterator[Figure]:
         file = self._with_long_slot()

@@ -20,6 +20,8 @@ from ontology.operations import Backlog, Lease, Operation
 
 ASIDE_SECONDS: Final = 15.0
 """How often a worker does what is to be done besides reading."""
+INDEX_SECONDS_MAX: Final = 2.0
+"""How long one waits at the most that found nothing to index."""
 POLL_SECONDS: Final = 0.5
 """How long a worker that found nothing to do waits before it looks again."""
 AWAY_SECONDS: Final = 2.0
@@ -46,6 +48,14 @@ class Sweeps(Protocol):
     def sweep(self, *, stopped: Callable[[], bool]) -> object: ...
 
 
+class Indexes(Protocol):
+    """What keeps the index of the store up to date."""
+
+    def warm(self) -> None: ...
+
+    def work(self, *, stopped: Callable[[], bool]) -> int: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
     """How a worker goes about it."""
@@ -59,11 +69,11 @@ class Pace:
 
 
 class Worker:
-    """One thread that reads episodes, one that renews its leases, one that sweeps. Several may share a queue."""
+    """One thread each to read episodes, to renew leases, to sweep and to index. Several workers may share a queue."""
 
     def __init__(
         self, *, store: MemoryStore, runs: Runs, clock: Clock, name: str, pace: Pace | None = None,
-        sweeps: Sweeps | None = None, aside: Callable[[], object] | None = None,
+        sweeps: Sweeps | None = None, aside: Callable[[], object] | None = None, indexes: Indexes | None = None,
     ) -> None:  # fmt: skip
         """`aside` is what to do besides, now and then, such as to end sessions that were left alone."""
         self._store = store
@@ -73,6 +83,7 @@ class Worker:
         self._pace = pace or Pace()
         self._sweeps = sweeps
         self._aside = aside
+        self._indexes = indexes
         self._aside_at = 0.0
         self._stop = threading.Event()
         self._wake = threading.Event()
@@ -85,7 +96,12 @@ class Worker:
     def start(self) -> None:
         """Begin, in threads of this process."""
         sweeping = self._sweeps is not None and self._pace.sweep_seconds > 0
-        for run in (self._work, self._renew, *([self._sweep] if sweeping else ())):
+        for run in (
+            self._work,
+            self._renew,
+            *([self._sweep] if sweeping else ()),
+            *([self._index] if self._indexes else ()),
+        ):
             thread = threading.Thread(target=run, name=f"{self._name} {run.__name__}", daemon=True)
             self._threads.append(thread)
             thread.start()
@@ -127,6 +143,8 @@ class Worker:
             for lease in leases:
                 self._do(lease)
             done += len(leases)
+        if self._indexes is not None:
+            self._indexes.work(stopped=self._stop.is_set)
         return done
 
     # ---- the threads
@@ -187,6 +205,22 @@ class Worker:
                 log.warning("worker %s: the sweep stopped, and comes again: %s", self._name, exc.slug)
             except Exception:
                 log.exception("worker %s: the sweep failed", self._name)
+
+    def _index(self) -> None:
+        """Index what is to be found, soon after it was written; for a while longer where nothing is."""
+        assert self._indexes is not None
+        self._indexes.warm()
+        pause = 0.0
+        while not self._stop.wait(pause):
+            try:
+                did = self._indexes.work(stopped=self._stop.is_set)
+                pause = 0.0 if did else min(pause + POLL_SECONDS, INDEX_SECONDS_MAX)
+            except (Busy, Unavailable) as exc:
+                log.warning("worker %s: indexing stopped, and goes on: %s", self._name, exc.slug)
+                pause = AWAY_SECONDS
+            except Exception:
+                log.exception("worker %s: indexing failed", self._name)
+                pause = ASIDE_SECONDS
 
     # ---- one operation
 

@@ -31,9 +31,12 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> Rows:
         """A row for each text, in their order, in batches of its own.
 
-        Raises `Incorrect` where it will not take these texts, `Unavailable` for whatever else is the matter.
+        Raises `Incorrect` where it will not take these texts, `Unavailable` for whatever else is the matter, with
+        `retry_after` where that may pass by itself.
         """
         ...
+
+    def close(self) -> None: ...
 
 
 def unavailable(message: str, *, remedy: str = "", retry_after: int | None = None) -> Unavailable:
@@ -46,7 +49,8 @@ def checked(given: object, name: str, count: int) -> Rows:
     one bad vector would be near to everything, or to nothing, for as long as it is kept."""
     model = f"the embedder {shown(name)}"
     try:
-        rows = np.asarray(given, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused as that
+            rows = np.asarray(given, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as exc:
         raise unavailable(f"{model} gave rows that are not numbers of one length each") from exc
     if rows.ndim != 2 or rows.shape[0] != count:

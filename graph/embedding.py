@@ -74,6 +74,9 @@ class PatientEmbedder:
     def name(self) -> str:
         return self._embedder.name
 
+    def close(self) -> None:
+        self._embedder.close()
+
     @property
     def known(self) -> Model | None:
         """The model, once it was asked."""

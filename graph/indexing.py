@@ -9,21 +9,23 @@ A store or an embedder that is away makes the index late, and fails no question:
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from graph.aside import Aside, Late
 from graph.chunks import chunks
+from graph.embedders import SLUG as EMBEDDER_AWAY
 from graph.embedding import PatientEmbedder, other_dimensions, other_model
 from graph.naming import names_of
-from graph.ports import Clock, MemoryStore
+from graph.ports import Clock, Finding, Grade, MemoryStore
 from graph.searching import Models, Statement, ToIndex
 from graph.sentences import searched
 from graph.state import resolve_for
 from ontology.errors import Busy, Unavailable, shown
 from ontology.ids import EntityId
 from ontology.schema import Schema
-from ontology.scope import Scope
+from ontology.scope import Scope, Tenant
 from ontology.values import ValueType
 
 STATEMENTS_AT_ONCE: Final = 200
@@ -76,12 +78,22 @@ class Indexer:
         done = 0
         for scope in self._store.scopes_to_index(None, limit=SCOPES_MAX):
             if not stopped():
-                done += self._repeat(self._write, scope, stopped) + self._repeat(self._cut, scope, stopped)
+                done += self.write(scope, stopped=stopped)
         if self._embedder is not None and not self._embedder.resting:
             for scope in self._store.scopes_to_index(self._embedder.name, limit=SCOPES_MAX):
                 if not stopped():
                     done += self.index(scope, stopped=stopped)
         return done
+
+    def write(self, scope: Scope, *, stopped: Callable[[], bool] = lambda: False) -> int:
+        """Write the sentences and chunks of a scope alone; gives how many. Raises as `index`."""
+        return self._repeat(self._write, scope, stopped) + self._repeat(self._cut, scope, stopped)
+
+    def warm(self) -> None:
+        """Load the model, or ask for it, before anybody waits for it. Raises nothing."""
+        if self._embedder is not None:
+            with suppress(Unavailable):  # the log has it
+                self._embedder.model()
 
     def catch_up(self, scope: Scope, milliseconds: float) -> Indexed:
         """Index what was written a moment ago, and wait for it so long, before a question is asked of the scope.
@@ -102,6 +114,43 @@ class Indexer:
             return Indexed(to_index=self.standing(scope).to_index, problem=exc.message)
         return self.standing(scope)
 
+    def findings(self) -> list[Finding]:
+        """What the embedder is, and whether it failed when it was last asked; nobody asks it for this."""
+        if self._embedder is None:
+            return [Finding(check="embedder", finding="none is set; words alone are searched")]
+        if (fault := self._embedder.fault()) is not None:
+            told = f"{fault}; texts without a vector are found by their words"
+            return [Finding(check="embedder", finding=told, grade=Grade.WARNING)]
+        known = self._embedder.known
+        dimensions = "" if known is None else f", {known.dimensions} dimensions"
+        return [Finding(check="embedder", finding=f"{self._embedder.name}{dimensions}")]
+
+    def diagnosis(self, tenant: Tenant) -> list[Finding]:
+        """The same once it was asked, and how far the memory of a tenant is indexed. Raises `Busy`, `Unavailable`."""
+        self.warm()
+        found = self.findings()
+        scopes = self._store.scopes(tenant)
+        standings = [self.standing(scope) for scope in scopes[:SCOPES_MAX]]
+        behind = [standing.to_index for standing in standings]
+        statements, episodes, texts = (
+            sum(getattr(each, name) for each in behind) for name in ("statements", "episodes", "texts")
+        )
+        told = f"{statements:,} statements, {episodes:,} episodes and {texts:,} vectors are to be made"
+        if len(scopes) > SCOPES_MAX:
+            told += f", in the first {SCOPES_MAX:,} of {len(scopes):,} scopes"
+        found.append(Finding(check="search index", finding=told))
+        if scopes:
+            with self._store.read(scopes[0]) as reader:
+                models = reader.models()
+            found += [
+                Finding(check=name, finding=f"{model.name}, {model.dimensions} dimensions")
+                for name, model in (("vectors served", models.serving), ("vectors being made", models.target))
+                if model is not None
+            ]
+            if (problem := self._mismatch(models)) is not None:
+                found.append(Finding(check="search model", finding=problem, grade=Grade.WARNING))
+        return found
+
     def standing(self, scope: Scope) -> Indexed:
         """How far a scope is indexed, and why no further. Raises `Busy` or `Unavailable`."""
         with self._store.read(scope) as reader:
@@ -119,12 +168,11 @@ class Indexer:
         return bool(behind.statements or behind.episodes or (behind.texts and embeds))
 
     def _repeat(self, step: "Step", scope: Scope, stopped: Callable[[], bool]) -> int:
-        """Take a step until it finds nothing to do, or only what it did just now, of which nothing came then."""
+        """Take a step until it finds nothing to do, or only what it did just now: of that nothing came, then."""
         done, before = 0, None
-        while not stopped():
-            found = step(scope)
-            if not found or found == before:
-                break
+        while not stopped() and (found := step(scope)):
+            if found == before:
+                return done - len(found)
             done, before = done + len(found), found
         return done
 
@@ -153,19 +201,28 @@ class Indexer:
         return found
 
     def _embed(self, scope: Scope) -> Sequence[object]:
+        try:
+            return self.embed(scope)
+        except Unavailable as exc:
+            if exc.slug != EMBEDDER_AWAY:
+                raise
+            return ()  # it rests now, and says why
+
+    def embed(self, scope: Scope) -> Sequence[object]:
+        """Embed some texts of a scope for the model here, be it the serving one or the target; gives what it found.
+
+        Raises `Busy` or `Unavailable`, of the store, or of an embedder with the slug `embedder-unavailable`.
+        """
         embedder = self._embedder
-        if embedder is None or embedder.resting:
+        if embedder is None:
             return ()
         with self._store.read(scope) as reader:
             models = reader.models()
             found = reader.unembedded(embedder.name, limit=TEXTS_AT_ONCE)
         if not found or self._mismatch(models) is not None:
             return ()
-        try:
-            model = embedder.model()
-            rows = embedder.embed_each([text for _, text in found])
-        except Unavailable:  # it rests now, and says why
-            return ()
+        model = embedder.model()
+        rows = embedder.embed_each([text for _, text in found])
         if self._mismatch(models) is not None:
             return ()
         with self._store.write(scope) as tx:

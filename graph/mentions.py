@@ -35,7 +35,7 @@ _FUZZY_CHARS: Final = 5
 
 _SPACED: Final = re.compile(r"\S+")
 _WORD: Final = re.compile(r"[^\W_]+")
-_POSSESSIVE: Final = re.compile(r"(?<=\w)['’]s?$")
+_POSSESSIVE: Final = re.compile(r"(?<=\w)['’]s?$", re.IGNORECASE)
 _AROUND: Final = ".,;:!?\"'()[]{}<>«»„“”‘’¿¡…`*"
 
 

@@ -11,6 +11,8 @@ from ontology.values import ValueType
 
 NAME: Final = "name"
 ALIAS: Final = "alias"
+NAMING: Final = frozenset({NAME, ALIAS})
+"""The predicates whose values stand in the sentences about other facts."""
 _NAMES_MAX: Final = 1_000
 """Of one question: an entity has few."""
 

@@ -124,21 +124,25 @@ class _Packing:
 
     def fill(self) -> None:
         passed_over = 0
+        used = self._tokens()
         for each in self._gathered.found:
             if len(self._lines) >= self._limits.lines:
                 self._cut_by["lines"] = None
                 return
-            self._lines.append(self._line(each))
-            if self._tokens() > self._limits.tokens:
-                self._lines.pop()
-                self._cut_by["tokens"] = None
-                passed_over += 1
-                if passed_over == _TRIES:
-                    return
+            line = self._line(each)
+            cost = self._tokenizer.count(f"{line.text}\n")
+            if used + cost <= self._limits.tokens:
+                used += cost
+                self._lines.append(line)
+                continue
+            self._cut_by["tokens"] = None
+            passed_over += 1
+            if passed_over == _TRIES:
+                return
 
     def packet(self) -> Packet:
         while self._lines and self._tokens() > self._limits.tokens:
-            self._lines.pop()  # what is said of the cut was longer than it was thought
+            self._lines.pop()  # a text may have more tokens than its parts, and what is said of the cut has some
             self._cut_by["tokens"] = None
         text = self._text()
         if self._tokenizer.count(text) > self._limits.tokens:

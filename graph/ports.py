@@ -25,6 +25,7 @@ from graph.handoffs import HandoffStore, HandoffTransaction
 from graph.queue import Queue
 from graph.searching import SearchReader, SearchStore, SearchTransaction
 from graph.sessions import SessionStore, SessionTransaction
+from graph.walking import WalkReader
 from ontology.claims import Entity, Episode, Lifecycle, Source, Told
 from ontology.entries import Entry
 from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode
@@ -113,7 +114,7 @@ class Answered:
     receipt: bytes
 
 
-class Reader(TombstoneReader, SearchReader, Protocol):
+class Reader(TombstoneReader, SearchReader, WalkReader, Protocol):
     """One consistent snapshot of one scope. What belongs to another scope is not found."""
 
     @property

@@ -26,7 +26,7 @@ from graph.naming import ALIAS, NAME, names_of
 from graph.ports import Order, Page, Reader
 from graph.searching import Statement
 from graph.sentences import Names, sentence
-from graph.tokens import ByteTokenizer, Tokenizer
+from graph.tokens import CautiousTokenizer, Tokenizer
 from ontology.echoes import marker
 from ontology.facts import AsOf, Fact
 from ontology.ids import EntityId
@@ -116,7 +116,7 @@ def profile_of(
             facts.append((belongs, fact))
     ordered = _in_turn(facts)
     names = names_of(reader, [subject, *_mentioned(fact for _, fact in ordered)], as_of)
-    counts = tokenizer or ByteTokenizer()
+    counts = tokenizer or CautiousTokenizer()
     title = f"What is known of {_cut(visible(names[subject][0]), _NAME_CHARS_MAX)}, as of {_day(as_of.valid_at)}."
     lines: list[Line] = []
     for part, fact in ordered:

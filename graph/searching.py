@@ -11,6 +11,7 @@ Scores compare within one answer alone, and may differ between engines, as the o
 found may not.
 """
 
+import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NewType, Protocol
@@ -30,6 +31,10 @@ Vector = NDArray[np.float32]
 
 TextKey = NewType("TextKey", bytes)
 """The SHA-256 of a text, cut to 16 bytes: texts of a tenant that are the same share one vector."""
+
+
+def text_key(text: str) -> TextKey:
+    return TextKey(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

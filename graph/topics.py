@@ -6,7 +6,8 @@ from typing import Final
 
 from graph.sentences import label
 from graph.terms import terms
-from ontology.schema import Schema
+from ontology.patterns import Meaning
+from ontology.schema import Cardinality, Predicate, Schema
 
 _SMALL_WORDS: Final = """
 a about also an and are as at be by can did do does for from had has have he her his how i in is it its last me my now
@@ -45,6 +46,25 @@ def _share(name: str, schema: Schema, asked: frozenset[str]) -> float:
     declared = schema.predicates.get(name)
     told = stems(" ".join(_literal(p.text) for p in declared.patterns)) if declared is not None else frozenset()
     return 0.5 / len(told) if told & asked else 0.0
+
+
+def changed_by(event: str, schema: Schema) -> list[str]:
+    """Predicates that take one value, whose change is told with this word, as `moved to` tells of a move; by name.
+
+    A word of the name or the label tells of the value, and of no change.
+    """
+    noun = stems(event)
+    return sorted(
+        each.name
+        for each in schema.predicates.values()
+        if each.cardinality is Cardinality.FUNCTIONAL
+        and noun
+        and noun <= _words_of_change(each) - stems(each.name) - stems(each.label)
+    )
+
+
+def _words_of_change(predicate: Predicate) -> frozenset[str]:
+    return stems(" ".join(_literal(each.text) for each in predicate.patterns if each.means is Meaning.CHANGE))
 
 
 def _literal(pattern: str) -> str:

@@ -1,6 +1,6 @@
 """What memory believes: slots, fact versions, their support, and the two instants of a question."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NewType, Protocol
 
@@ -110,12 +110,16 @@ class Fact:
 
 
 def edges(version: FactVersion, first: Iterable[Entry], last: Iterable[Entry]) -> tuple[Start, End]:
-    """How the ends of a version are known, by the claims that show at its first and at its last instant.
+    """How the ends of a version are known, by the claims that show at its first and at its last instant."""
+    return known_ends(version, {entry.start for entry in first}, {entry.end for entry in last})
+
+
+def known_ends(version: FactVersion, starts: Collection[int], ends: Collection[int]) -> tuple[Start, End]:
+    """The same, by the kinds of their starts and of their ends.
 
     An end that another claim states or that a later start makes is known; it is unknown only where a claim that
     says so runs up to it and none states an end there.
     """
-    starts, ends = [e.start for e in first], [e.end for e in last]
     if version.valid_from == OPEN_START:
         start = Start.OPEN if Start.OPEN in starts else Start.UNKNOWN
     else:

@@ -44,6 +44,9 @@ class HashingEmbedder:
         rows = np.array([self._row(text) for text in texts]).reshape(len(texts), self._model.dimensions)
         return checked(rows, self.name, len(texts))
 
+    def close(self) -> None:
+        pass
+
     def _row(self, text: str) -> Rows:
         row = np.zeros(self._model.dimensions, dtype=np.float32)
         for term in terms(text):

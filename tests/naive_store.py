@@ -17,7 +17,7 @@ from graph.decoding import recorded_with
 from graph.forgetting import KeptAnswer, Scrubbed
 from graph.handoffs import HandoffStore
 from graph.journal import NO_DIGEST
-from graph.journal_rows import read_record, read_verbatim
+from graph.journal_rows import lost_words, read_record, read_verbatim
 from graph.ledger import KINDS, LedgerItem, ledger_order, ledger_row
 from graph.ports import (
     Answered,
@@ -37,7 +37,7 @@ from graph.sessions import SessionStore
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Lifecycle, Source, Told, Transition
 from ontology.entries import Entry
-from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode, Verbatim, WordsGone, emptied
+from ontology.episodes import EpisodeRecord, Quote, RecordedEpisode, Verbatim, WordsGone, emptied, has_words
 from ontology.errors import Busy, NotFound, shown
 from ontology.events import Commit, Destroyed, Erasure, Event, Payload, Removal, Shown, SlotHead
 from ontology.facts import AsOf, Fact, FactVersion, Slot, Support, edges
@@ -66,8 +66,9 @@ from ontology.values import ValueKey, ValueType
 from tests import naive_queue
 from tests.naive_handoffs import Handoffs, NaiveHandoffs, NaiveHandoffTransaction
 from tests.naive_queue import NaiveQueue, Operations
-from tests.naive_search import NaiveSearchReads, NaiveSearchTransaction
+from tests.naive_search import Index, NaiveSearchReads, NaiveSearchTransaction, wants_index
 from tests.naive_sessions import NaiveSessions, NaiveSessionTransaction, Sessions
+from tests.naive_walk import NaiveWalkReads
 
 Row = TypeVar("Row")
 
@@ -108,6 +109,7 @@ class Tables:
     owners: dict[str, Ownership] = field(default_factory=dict)
     of_sessions: Sessions = field(default_factory=Sessions)
     of_handoffs: Handoffs = field(default_factory=Handoffs)
+    index: Index = field(default_factory=Index)
 
     def copy(self) -> "Tables":
         return Tables(
@@ -134,6 +136,7 @@ class Tables:
             owners=self.owners.copy(),
             of_sessions=self.of_sessions.copy(),
             of_handoffs=self.of_handoffs.copy(),
+            index=self.index.copy(),
         )
 
     def records(self) -> list[EpisodeRecord]:
@@ -187,9 +190,17 @@ class Tables:
         lifts = {lift.tombstone: lift for lift in changes.lifts}
         self.tombstones = [replace(t, lifted=lifts.get(t.id, t.lifted)) for t in self.tombstones]
         self.secret = self.secret or changes.secret
+        self.index.renamed((*changes.opened, *changes.closed))
+        self.index.words |= {each.kept.episode: each.kept for each in changes.verbatims if has_words(each)}
+        self.index.lose(each.payload.subject or "" for each in commit.restated if lost_words(each))
+        self.index.lose(each.episode for each in commit.destroyed.emptied)
+        self.index.settle(self.versions)
 
     def _forget(self, stone: Tombstone) -> None:
         owners = set(stone.destroyed)
+        self.index.lose(owners)
+        for owner in owners:
+            self.index.unnamed(EntityId(owner), None)
         for scope in {head.slot.scope for head in self.heads}:
             for owner in owners:
                 whole = Erasure(scope=scope, subject=EntityId(owner), predicate=None, value_key=None)
@@ -206,6 +217,7 @@ class Tables:
         self.versions = [v for v in self.versions if v.id not in removal.versions]
         said = {claim.entry.value for claim in self.claims if claim.slot == slot}
         self.support = [s for s in self.support if s.slot != slot or s.value_key in said]
+        self.index.unnamed(slot.subject, slot.predicate)
         self.heads = [head for head in self.heads if head.slot != slot or said]
 
     def _destroy(self, destroyed: Destroyed) -> None:
@@ -225,6 +237,7 @@ class Tables:
                 and erasure.value_key in (None, value)
             )
 
+        self.index.unnamed(erasure.subject, erasure.predicate)
         claims = {claim.id for claim in self.claims if gone(claim.slot, claim.entry.value)}
         self.claims = [claim for claim in self.claims if claim.id not in claims]
         self.transitions = [each for each in self.transitions if each.claim not in claims]
@@ -235,7 +248,7 @@ class Tables:
         self.heads = [head for head in self.heads if not gone(head.slot, None)]
 
 
-class NaiveReader(NaiveSearchReads):
+class NaiveReader(NaiveWalkReads, NaiveSearchReads):
     """One snapshot of one scope."""
 
     def __init__(self, tables: Tables, scope: Scope) -> None:
@@ -249,6 +262,20 @@ class NaiveReader(NaiveSearchReads):
     @property
     def scope(self) -> Scope:
         return self._scope
+
+    def _index(self) -> Index:
+        return self._tables.index
+
+    def _hits(self, slot: Slot, value: ValueKey, as_of: AsOf, *, history: bool) -> list[Fact]:
+        return self._facts(
+            lambda v: (
+                (v.slot, v.value_key) == (slot, value)
+                and (_known(v, as_of.known_at) if history else v.visible_at(as_of))
+            ),
+            as_of.known_at,
+            certain=False,
+            page=Page(10_000),
+        )
 
     @property
     def head(self) -> Head:
@@ -828,7 +855,9 @@ class NaiveStore:
         return sorted(written, key=lambda scope: (scope.namespace, scope.purpose))
 
     def scopes_to_index(self, model: str | None, *, limit: int) -> list[Scope]:
-        raise NotImplementedError
+        every = [scope for tenant in self.tenants() for scope in self.scopes(tenant)]
+        waiting = [scope for scope in every if wants_index(self._tables[scope.tenant].index, scope, model)]
+        return sorted(waiting, key=lambda scope: (scope.tenant, scope.namespace, scope.purpose))[:limit]
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         tables = self._tables.get(tenant) or Tables()

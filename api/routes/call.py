@@ -29,7 +29,10 @@ from consolidation.handoffs import NewHandoff
 from consolidation.items import Item, Promote, Reject
 from consolidation.sessions import NewNote, NewSession
 from consolidation.worker import findings
+from graph.embedding import Asked, ask
+from graph.indexing import Indexed
 from graph.ports import Finding, Grade, Reader
+from graph.searching import Models
 from ontology.access import Ownership
 from ontology.errors import (
     JSON,
@@ -67,6 +70,11 @@ SPEND: Final = "vigencia.spend"
 M = TypeVar("M", bound=BaseModel)
 
 WAIT_SECONDS_MAX: Final = 30.0
+INDEXING_MILLISECONDS: Final = 250
+"""How long a search waits for what was written a moment ago to be indexed."""
+EMBEDDING_SECONDS: Final = 1.0
+"""How long it waits for a vector of its text."""
+NO_MODELS: Final = Models(serving=None, target=None)
 _IDS: Final = re.compile(r"(?:ent|clm|fct|epi)_[a-z2-7]{8}_\d{1,18}_\d{1,9}", re.ASCII)
 _TAG: Final = re.compile(r'\s*(?P<tag>(?:W/)?"[^"]*")\s*(?:,|$)')
 
@@ -174,6 +182,19 @@ class Call:
     def served(self, scope: Permitted, session: str, versions: Sequence[FactVersion]) -> None:
         """Remember what the caller was served in a session, of a scope that was asked for reading."""
         self.services.serving.register(scope.demand(Grant.READ), self.principal.name, session, versions)
+
+    def caught_up(self, scope: Permitted) -> Indexed:
+        """What was written a moment ago in a scope that was asked for reading is indexed now, if that takes little."""
+        return self.services.indexer.catch_up(scope.demand(Grant.READ), INDEXING_MILLISECONDS)
+
+    def meaning(self, scope: Permitted, text: str) -> Asked:
+        """A text as a vector of the model that serves a scope that was asked for reading, or why it is none."""
+        embedder, permitted_scope = self.services.embedder, scope.demand(Grant.READ)
+        if embedder is None:
+            return ask(None, NO_MODELS, text, EMBEDDING_SECONDS)
+        with self.services.store.read(permitted_scope) as reader:
+            models = reader.models()
+        return ask(embedder, models, text, EMBEDDING_SECONDS)
 
     def operations(self, scope: Permitted, ids: Sequence[OperationId]) -> list[Operation]:
         """Operations of a scope that was asked for reading, or in which one was just queued. Raises `NotFound`."""
@@ -319,7 +340,7 @@ class Call:
 
     def findings(self) -> list[Finding]:
         """What the store reports of itself."""
-        return self.services.store.check(self.services.clock.now())
+        return [*self.services.store.check(self.services.clock.now()), *self.services.indexer.findings()]
 
     def backlog(self) -> list[Finding]:
         """Whether episodes are read: what the queue and the worker of this process report."""

@@ -16,7 +16,7 @@ from api.wire import answers, rendering
 from api.wire.queries import EntitiesQuery, FactsQuery, NeighbourhoodQuery, PathsQuery, WalkQuery
 from api.wire.rendering import Names, Wire
 from graph.expansion import PathBudget, PathRow, Step, paths
-from graph.neighbourhood import Budget, neighbourhood
+from graph.neighbourhood import Budget, Reached, neighbourhood
 from graph.ports import Page, Reader
 from ontology.claims import Entity
 from ontology.errors import JSON, Incorrect, NotFound, Violation, shown
@@ -120,16 +120,26 @@ def shows(reader: Reader, id: EntityId, as_of: AsOf) -> bool:
 def _walked(question: Question, query: WalkQuery, seed: Entity) -> Response:
     budget = Budget(
         hops=query.hops, nodes=query.nodes_max, edges=query.edges_max, fan_out=query.fan_out,
-        milliseconds=WALK_MILLISECONDS,
+        milliseconds=query.milliseconds_max,
     )  # fmt: skip
     found = neighbourhood(question.reader, [seed.id], question.as_of, budget, _milliseconds)
     versions = [fact.version for fact in found.facts]
     names = rendering.names_in(question.reader, versions, {seed.id: seed})
     heads = rendering.versions_of(question.reader, versions)
-    entities: list[JSON] = [{**rendering.entity(each.entity, names), "depth": each.depth} for each in found.entities]
+    entities: list[JSON] = [_reached(each, names) for each in found.entities]
     truncated: JSON = {"cut_by": list(found.cut_by), "wide": list(found.wide)} if found.cut_by else None
     facts = rendering.facts(found.facts, names, heads, question.as_of.known_at, question.served_at)
     return answered(question, {"entities": entities, "facts": facts, "truncated": truncated})
+
+
+def _reached(each: Reached, names: Names) -> Wire:
+    return {
+        **rendering.entity(each.entity, names),
+        "depth": each.depth,
+        "via": each.via,
+        "valid_from": rendering.instant(each.holds.start),
+        "valid_to": rendering.instant(each.holds.end),
+    }
 
 
 def _steps(text: str) -> list[Step]:

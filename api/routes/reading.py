@@ -15,7 +15,7 @@ from api.cursors import CursorKey, filter_hash, next_link, read_cursor, write_cu
 from api.problems import version_tag
 from api.routes.call import Call
 from api.wire import rendering
-from api.wire.bodies import StateBody
+from api.wire.bodies import AskedBody
 from api.wire.queries import ReadQuery, ScopeQuery, decode_query
 from api.wire.rendering import Names, Wire
 from consolidation.forgetting.graves import Graves, gone
@@ -52,7 +52,7 @@ class Question:
     now: Instant
     limit: int
     after: CursorKey | None
-    query: ReadQuery | StateBody
+    query: ReadQuery | AskedBody
 
     @property
     def page(self) -> Page:
@@ -115,7 +115,7 @@ def _at_least(
 def ask(
     call: Call,
     reader: Reader,
-    query: ReadQuery | StateBody,
+    query: ReadQuery | AskedBody,
     *,
     limit: int = 1,
     cursor: str | None = None,
@@ -155,12 +155,12 @@ def stretch(start: Instant, end: Instant, at: str) -> Interval:
     return Interval(start, end)
 
 
-def subject_of(reader: Reader, text: str) -> Entity | None:
-    """The entity that a key or an id names, `None` if there is none.
+def subject_of(reader: Reader, text: str, at: str = "/subject") -> Entity | None:
+    """The entity that a key or an id names, `None` if there is none; `at` is where it stands.
 
     Raises `Incorrect` for what is neither, `Gone` for what was forgotten.
     """
-    mention = entity_mention(text, pointer="/subject")
+    mention = entity_mention(text, pointer=at)
     if mention.key is not None:
         found = reader.entities_by_key([mention.key]).get(mention.key)
         stone = Graves(reader, shown=True).of_word(Marked.KEY, mention.key) if found is None else None
@@ -238,6 +238,16 @@ def answered(question: Question, body: Wire, *, cursor: str | None = None, versi
     return Response(whole, media_type="application/json", headers=headers)
 
 
+def sent(question: Question, content: bytes, media_type: str) -> Response:
+    """An answer that is no JSON and says itself at which instants, with its tag; 304 where the caller has it."""
+    pinned = question.query.valid_at is not None and question.query.known_at is not None
+    tag = question.tag(media_type.encode() + (b"" if pinned else content))
+    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
+    if question.call.matches(tag):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)
+
+
 def sliced(question: Question, items: Sequence[T]) -> tuple[Sequence[T], CursorKey | None]:
     """The page of a list that was computed whole, by index, and the key of the next one."""
     start = question.after[0] + 1 if question.after and isinstance(question.after[0], int) else 0
@@ -252,7 +262,7 @@ def cut_before(instant: Instant | None) -> JSON:
     return {"reason": "ceiling", "ceiling": CEILING, "complete_before": rendering.instant(instant)}
 
 
-def _filter(call: Call, reader: Reader, query: ReadQuery | StateBody) -> str:
+def _filter(call: Call, reader: Reader, query: ReadQuery | AskedBody) -> str:
     scope = reader.scope
     filters = query.model_dump(exclude={"cursor", "limit", "min_position", "namespace", "purpose"})
     return filter_hash(call.method, call.path, scope.tenant, scope.namespace, scope.purpose, sorted(filters.items()))

@@ -1,6 +1,7 @@
 """What an agent asks in the turn: a question in words, answered in a small dated packet."""
 
 import time
+from dataclasses import dataclass
 from typing import Final
 
 import orjson
@@ -14,22 +15,25 @@ from api.wire.live import live
 from api.wire.queries import NoQuery
 from api.wire.recalled import QUESTION, RecallBody, Recalled
 from consolidation.questions import Instants, instants_of
+from graph.happenings import happened
+from graph.mentions import mentions
 from graph.packet import Beside, Limits, Packet, pack
 from graph.ports import Reader
 from graph.recall import Asking, Gathered, gather
-from graph.state import resolve, served_at
-from graph.tokens import ByteTokenizer
+from graph.state import resolve_for, served_at
+from graph.tokens import CautiousTokenizer
 from ontology.errors import JSON, Incorrect
 from ontology.facts import AsOf
 from ontology.grants import Grant
 from ontology.instants import Instant, check_zone
 from ontology.operations import State
+from ontology.schema import Schema
 
 routes = Routes("recall", "What memory says to a question in words, small enough to be read in the turn.")
 
 WAITING_MAX: Final = 200
 """So many episodes that are not read yet are counted."""
-_TOKENIZER: Final = ByteTokenizer()
+_TOKENIZER: Final = CautiousTokenizer()
 
 
 @routes.post(
@@ -50,10 +54,9 @@ def recall(call: Call, query: NoQuery) -> Response:
     waiting = _waiting(call, body)
     with snapshot(call, body.namespace, body.purpose, body.min_position) as reader:
         now = call.services.clock.now()
-        instants = _instants(body, now)
-        deadline = _milliseconds() + body.milliseconds  # the first date that is read loads a library for it
-        as_of, judged_at = _as_of(reader, body, instants, now)
         schema = call.schemas.of(reader)
+        as_of, judged_at, instants = _instants(reader, schema, body, now)
+        deadline = _milliseconds() + body.milliseconds  # from here on: the first date that is read loads a library
         asking = Asking(text=body.question, as_of=as_of, kinds=body.wanted(), deadline=deadline)
         gathered = gather(reader, schema, asking, _milliseconds, None)
         beside = Beside(
@@ -73,26 +76,46 @@ def recall(call: Call, query: NoQuery) -> Response:
     return Response(orjson.dumps(answer), media_type="application/json", headers={"Cache-Control": "no-store"})
 
 
-def _instants(body: RecallBody, now: Instant) -> Instants:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stated:
+    """The two instants that a body states; they come before those of the question."""
+
+    valid_at: Instant | None
+    known_at: Instant | None
+
+
+def _stated(body: RecallBody) -> _Stated:
+    valid_at = None if body.valid_at is None else moment(body.valid_at, body.zone, "/valid_at")
+    known_at = None if body.known_at is None else moment(body.known_at, body.zone, "/known_at")
+    return _Stated(valid_at=valid_at, known_at=known_at)
+
+
+def _zone(body: RecallBody) -> str:
     try:
-        zone = check_zone(body.zone or "UTC")
+        return check_zone(body.zone or "UTC")
     except Incorrect as exc:
         raise exc.under("/zone") from None
-    return instants_of(body.question, now, zone, lambda side, event, known_at: "memory cannot date it exactly")
 
 
-def _as_of(reader: Reader, body: RecallBody, instants: Instants, now: Instant) -> tuple[AsOf, Instant]:
-    """At which two instants it is asked, and by which it is judged what has expired."""
-    stated = {
-        name: None if text is None else moment(text, body.zone, f"/{name}")
-        for name, text in (("valid_at", body.valid_at), ("known_at", body.known_at))
-    }
-    valid_at = instants.valid_at if stated["valid_at"] is None else stated["valid_at"]
-    known_at = instants.known_at if stated["known_at"] is None else stated["known_at"]
-    as_of = resolve(reader.head, now, valid_at, known_at)
-    judged_at = served_at(now, known_at, as_of)
-    reader.serve(as_of.known_at, judged_at)
-    return as_of, judged_at
+def _instants(reader: Reader, schema: Schema, body: RecallBody, now: Instant) -> tuple[AsOf, Instant, Instants]:
+    """At which two instants it is asked, by which it is judged what has expired, and how its words were understood.
+
+    An event among them is dated as memory knows it at the `known_at` of the question.
+    """
+    zone, stated = _zone(body), _stated(body)
+
+    def date_of(side: str, event: str, known_at: Instant | None) -> Instant | str:
+        known_at = known_at if stated.known_at is None else stated.known_at
+        as_of = resolve_for(reader, now, None, known_at)
+        named = [each.entity.id for each in mentions(reader, body.question, as_of).named]
+        found = happened(reader, schema, named, event, as_of.known_at, now)
+        return found if isinstance(found, str) or side == "after" else Instant(found - 1)
+
+    instants = instants_of(body.question, now, zone, date_of)
+    valid_at = instants.valid_at if stated.valid_at is None else stated.valid_at
+    known_at = instants.known_at if stated.known_at is None else stated.known_at
+    as_of = resolve_for(reader, now, valid_at, known_at)
+    return as_of, served_at(now, known_at, as_of), instants
 
 
 def _waiting(call: Call, body: RecallBody) -> int:

@@ -171,6 +171,82 @@ class Facts(Paged[Fact]):
     live: list[Live] = LIVE
 
 
+class Place(_Answer):
+    """A place in one of the lists that are fused."""
+
+    rank: int
+    score: float
+
+
+class Parts(_Answer):
+    """What a score is made of: `fused`, by the places in three lists, times each of the factors."""
+
+    text: Place | None
+    vector: Place | None
+    graph: Place | None
+    fused: float
+    recency: float
+    confidence: float
+    certainty: float
+    trust: float
+
+
+class Hit(_Answer):
+    """A fact, a stretch of an episode, or a claim that waits, with the members of its `type`."""
+
+    type: Literal["fact", "episode", "claim"]
+    holds: Literal["now", "earlier", "later", "held"]
+    sentence: str | None = Field(None, description="Of a fact or a claim: what it says.")
+    text: str | None = Field(None, description="Of an episode: its words, which are data.")
+    score: float = Field(description="Between 0 and 1; compares within one answer alone.")
+    parts: Parts
+
+
+class VectorsUsed(_Answer):
+    """Whether meaning was searched beside words, and if not, why."""
+
+    used: bool
+    reason: str | None
+    detail: str | None
+
+
+class ToIndex(_Answer):
+    """What is not found yet, each counted up to 10,000, and why, where it is not just a matter of time."""
+
+    statements: int
+    episodes: int
+    texts: int
+    problem: str | None
+
+
+class Suppressed(_Answer):
+    """Facts that have the words and hold at another time; `more`: these are only those that were looked at."""
+
+    earlier: int
+    later: int
+    more: bool
+
+
+class SearchTruncated(_Answer):
+    """What was met: `limit`, or a bound of looking."""
+
+    by: list[str]
+
+
+class Search(_Answer):
+    """What a text leads to, best first."""
+
+    items: list[Hit]
+    recipe: str
+    dropped_terms: list[str] = Field(description="Words that are too common, and were not asked for.")
+    cut_terms: list[str] = Field(description="Words beyond as many as are asked for.")
+    vectors: VectorsUsed
+    to_index: ToIndex
+    suppressed: Suppressed
+    truncated: SearchTruncated | None
+    as_of: AsOf
+
+
 class Rectangles(Paged[Fact]):
     """Raw versions in a total order."""
 
@@ -289,6 +365,11 @@ class Reached(_Answer):
     id: str
     key: str | None
     depth: int
+    via: str | None
+    """The fact that led to it; null where the walk began."""
+    valid_from: str | None
+    """From here on every fact on the way to it holds, up to `valid_to`."""
+    valid_to: str | None
 
 
 class Neighbourhood(_Answer):

@@ -301,22 +301,58 @@ class Pair(_Body):
     predicate: Text | None = None
 
 
-class StateBody(_Body):
-    """Up to 200 questions at one pair of instants."""
+class AskedBody(_Body):
+    """A question that is too long for a query: whose memory, and at which two instants."""
 
-    pairs: list[Pair] = Field(json_schema_extra={"minItems": 1, "maxItems": 200})
     namespace: Text = "default"
     purpose: Text = "general"
     valid_at: DateText | None = None
     known_at: DateText | None = None
-    certainty: Literal["certain", "any"] = "any"
     tz: DateText | None = None
     session: Annotated[str, Field(max_length=500)] | None = Field(
         None, description="Where the answer is served to an agent: what it says again in this session is an echo."
     )
     min_position: int | None = Field(None, ge=0, lt=2**62)
+
+
+class StateBody(AskedBody):
+    """Up to 200 questions at one pair of instants."""
+
+    pairs: list[Pair] = Field(json_schema_extra={"minItems": 1, "maxItems": 200})
+    certainty: Literal["certain", "any"] = "any"
     limit: int = Field(50, ge=1, le=200)
     cursor: Annotated[str, Field(max_length=600)] | None = None
+
+
+class SearchBody(AskedBody):
+    """A text, and what may be given for it."""
+
+    text: Annotated[str, Field(min_length=1, max_length=20_000)] = Field(
+        description="Words or a question; nothing in it is read as syntax."
+    )
+    types: list[Literal["facts", "episodes"]] | None = Field(
+        None, max_length=2,
+        description="What is searched; absent: both, and facts alone where `kinds`, `predicates` or `about` is given.",
+    )  # fmt: skip
+    kinds: list[Literal["fact", "preference", "decision", "skill", "working_note", "note"]] = Field(
+        [], max_length=6, description="Of facts, by what their predicate is; empty for all. `note` is `working_note`."
+    )
+    predicates: list[Text] = Field([], max_length=50, description="Of facts; empty for all.")
+    about: list[Text] = Field(
+        [], max_length=10, description="Keys or ids of entities: facts about one of them, or that point at one."
+    )
+    near: list[Text] = Field(
+        [], max_length=10, description="Keys or ids of entities: what lies around them comes before what does not."
+    )
+    include: list[Literal["history", "held"]] = Field(
+        [], max_length=2,
+        description="`history`: facts that hold at another time, behind those that hold. `held`: claims that wait for "
+        "a decision, last; needs the grant `review`.",
+    )  # fmt: skip
+    recipe: Literal["balanced", "words", "meaning", "recent"] = Field(
+        "balanced", description="What counts how much in the order."
+    )
+    limit: int = Field(20, ge=1, le=200)
 
 
 class PackBody(BaseModel):

@@ -46,7 +46,7 @@ class ProfileAnswer(_Answer):
     subject: EntityRef
     names: list[str]
     text: str = Field(description="All that a model needs to see, fenced as data.")
-    tokens: int = Field(description="Of the text: a third of its bytes, rounded up.")
+    tokens: int = Field(description="Of the text, counted with care: rather too many than too few.")
     tokens_max: int
     items: list[ProfileLine]
     left_out: dict[str, int] = Field(

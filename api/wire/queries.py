@@ -34,6 +34,7 @@ def _flag(given: object) -> object:
     return given
 
 
+Whole = Annotated[int, BeforeValidator(_whole)]
 Name = Annotated[str, Field(max_length=64)]
 Words = Annotated[str, Field(max_length=500)]
 Moment = Annotated[str, Field(max_length=64, examples=["2026-06-02T12:00:00Z"])]
@@ -172,7 +173,10 @@ class WalkQuery(ReadQuery):
     )
     edges_max: Annotated[int, BeforeValidator(_whole), Field(ge=1, le=5_000)] = Field(500, description="Facts to give.")
     fan_out: Annotated[int, BeforeValidator(_whole), Field(ge=1, le=500)] = Field(
-        50, description="Facts to read of one thing."
+        50, description="Facts to follow from one thing, those that began to hold last."
+    )
+    milliseconds_max: Annotated[int, BeforeValidator(_whole), Field(ge=1, le=10_000)] = Field(
+        2_000, description="After so long no further layer is read."
     )
 
 

@@ -45,6 +45,31 @@ RETURN f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.v
   f.language, s.plain, u.recorded_from, u.sources, u.occurrences, u.doubt, f.said
 """
 
+EDGES: Final = """
+UNWIND $entities AS entity
+MATCH (e:Entity {place: entity})
+CALL (e) {
+  MATCH (e)-[f:FACT]-(o)
+  WHERE f.scope = $scope AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
+    AND f.recorded_from <= $known_at AND f.recorded_to > $known_at
+  RETURN f, o ORDER BY f.valid_from DESC LIMIT $limit
+}
+RETURN f.place, f.recorded_from, e.place, o.place
+"""
+FACTS: Final = """
+UNWIND $places AS place
+MATCH ()-[f:FACT]->() WHERE f.place = place
+MATCH (s:Slot {slot: f.slot})
+CALL (f) {
+  MATCH (u:Support) WHERE u.said = f.said AND u.recorded_from <= $known_at
+  WITH u ORDER BY u.said DESC, u.recorded_from DESC LIMIT 1
+  RETURN u
+}
+RETURN f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
+  f.valid_from, f.valid_to, f.recorded_from, f.recorded_to, f.subject_position, f.subject_ordinal, f.predicate,
+  f.language, s.plain, u.recorded_from, u.sources, u.occurrences, u.doubt, f.said
+"""
+
 _LOCK: Final = "MATCH (k:Clock {tenant: $tenant}) SET k.locked_by = $nonce"
 _READ: Final = """
 MATCH (k:Clock {tenant: $tenant}) MATCH (s:Slot {slot: $slot})

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from graph.journal_rows import lost_words
+from graph.naming import NAMING
 from graph.neo4j_store import keys
 from graph.neo4j_store.forgetting import WIPE, Forgetting
 from graph.neo4j_store.rows import Rows, subjects_and_values
@@ -67,6 +68,7 @@ class Applying:
         if expires:
             self._may_expire(commit)
         self._put_successors(commit)
+        self._rename(changes)
         self._restate(commit.restated)
         if changes.tombstones:
             self._forgetting.destroy(commit.destroyed)
@@ -144,6 +146,8 @@ class Applying:
             self._run(query, {"slots": slots, "value": value})
         if value is None:
             self._run("erase_slot", {"slots": slots})
+        if predicate is None or predicate in NAMING:
+            self._forgetting.forget_name(keys.scope_key(scope), self._rows.place(subject, ENTITY))
 
     def _may_expire(self, commit: Commit) -> None:
         """Let the facts say so in which claims that expire show, or may show from now on."""
@@ -153,6 +157,17 @@ class Applying:
         said |= {keys.said_key(keys.slot_key(c.slot), ValueKey(c.entry.value or b"")) for c in told}
         if said:
             self._run("may_expire", {"said": sorted(said)})
+
+    def _rename(self, changes: ChangeSet) -> None:
+        """Let all be written anew in which another name would stand now. What is new is to be written anyway."""
+        made = {entity.id for entity in changes.entities}
+        named = {
+            (keys.scope_key(version.slot.scope), self._rows.place(version.slot.subject, ENTITY))
+            for version in (*changes.opened, *changes.closed)
+            if version.slot.predicate in NAMING and version.slot.subject not in made
+        }
+        if named:
+            self._run("rewrite_around", {"rows": [list(pair) for pair in sorted(named)]})
 
     def _put_successors(self, commit: Commit) -> None:
         """Join the claims that correct others to those; a claim that a later erasure took has none."""
@@ -183,6 +198,7 @@ class Applying:
         episodes = [self._rows.place(subject, EPISODE) for subject in subjects]
         if episodes:
             _check("episodes", self._run("destroy_words", {"places": episodes})[0][0], len(episodes))
+            self._run("remove_chunks", {"places": episodes})
 
 
 def _scopes(changes: ChangeSet) -> Iterator[Scope]:

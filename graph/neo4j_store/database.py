@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Final, LiteralString, Self, TypeVar
+from typing import Any, Final, LiteralString, Self, TypeVar
 
 from neo4j import (
     READ_ACCESS,
@@ -91,9 +91,12 @@ class LockHeld(Busy):
 class Work:
     """An explicit transaction: a session of its own from `begin` to the end of the block."""
 
-    def __init__(self, session: Session, transaction: Transaction, peer: Peer) -> None:
+    def __init__(
+        self, session: Session, transaction: Transaction, peer: Peer, queries: Mapping[str, LiteralString]
+    ) -> None:
         self._session = session
         self._peer = peer
+        self._queries = queries
         self._transaction = transaction
 
     def __enter__(self) -> Self:
@@ -119,7 +122,7 @@ class Work:
     def run(self, query: str, parameters: Parameters) -> list[Row]:
         """Every record that a named query gives, as a list of its columns."""
         with translating(self._peer):
-            return self._transaction.run(QUERIES[query], dict(parameters)).values()
+            return self._transaction.run(self._queries[query], dict(parameters)).values()
 
     def commit(self) -> None:
         """Raises `CommitLost` where the reply did not come."""
@@ -137,6 +140,7 @@ class Database:
         """Opens no connection yet. Raises `Incorrect` for a URI that names no Neo4j."""
         self._name = database
         self._limits = limits
+        self._queries: Mapping[str, LiteralString] = QUERIES
         scheme, _, host = uri.partition("://")
         self._peer = Peer(address=f"{scheme}://{host.rpartition('@')[2]}", user=user, database=database)
         if not _ADDRESS.match(uri):
@@ -166,12 +170,16 @@ class Database:
         """Of the database on its server."""
         return self._name
 
+    def speak(self, queries: Mapping[str, LiteralString]) -> None:
+        """Ask in these words from now on."""
+        self._queries = queries
+
     def run(self, query: str, parameters: Parameters) -> list[Row]:
         """Every record of a named query that only reads, in a transaction of its own; tried again where that may help.
 
         Raises `Unavailable`, `Busy`.
         """
-        asked = Query(QUERIES[query], timeout=self._limits.read_seconds)
+        asked = Query(self._queries[query], timeout=self._limits.read_seconds)
 
         def once() -> list[Row]:
             with self._session(READ_ACCESS) as session:
@@ -206,7 +214,7 @@ class Database:
             try:
                 with together:
                     transaction = session.begin_transaction(timeout=seconds or self._limits.write_seconds)
-                    return Work(session, transaction, self._peer)
+                    return Work(session, transaction, self._peer, self._queries)
             except BaseException:
                 session.close()
                 raise
@@ -314,10 +322,32 @@ def _away(message: str, remedy: str) -> Unavailable:
 
 
 _PACKAGE: Final = "graph.neo4j_store"
+_SIDE: Final = re.compile(r"_a\b")
+
+
+def _of_both_sides(queries: Mapping[str, LiteralString]) -> Mapping[str, LiteralString]:
+    """With each query about side `a` of the vectors, the one about side `b`."""
+    found: dict[str, Any] = dict(queries)
+    found |= {f"{name[:-2]}_b": _SIDE.sub("_b", text) for name, text in queries.items() if name.endswith("_a")}
+    return found
+
+
 QUERIES: Final = {
     **named_queries(_PACKAGE, "queries.cypher", "//"),
     **named_queries(_PACKAGE, "episodes.cypher", "//"),
     **named_queries(_PACKAGE, "forgetting.cypher", "//"),
     **named_queries(_PACKAGE, "sessions.cypher", "//"),
     **named_queries(_PACKAGE, "handoffs.cypher", "//"),
+    **_of_both_sides(named_queries(_PACKAGE, "searching.cypher", "//")),
+    **named_queries(_PACKAGE, "walking.cypher", "//"),
 }
+_UNFILTERED: Final = "unfiltered_"
+
+
+def queries_for(filters: bool) -> Mapping[str, LiteralString]:
+    """The queries as a server is asked them that filters within an index of vectors, or one that does not."""
+    if filters:
+        return {name: text for name, text in QUERIES.items() if not name.startswith(_UNFILTERED)}
+    plain = {name.removeprefix(_UNFILTERED): text for name, text in QUERIES.items() if name.startswith(_UNFILTERED)}
+    plain |= {name.replace("_facts_", "_facts_of_"): text for name, text in plain.items()}
+    return {name: text for name, text in QUERIES.items() if not name.startswith(_UNFILTERED)} | plain

@@ -32,13 +32,13 @@ RETURN k.position, k.ordinal, a.recorded_at ORDER BY k.position, k.ordinal
 // name: put_kept
 UNWIND $rows AS p
 CREATE (k:Kept {place: p[0], tenant: p[1], namespace: p[2], purpose: p[3], scope: p[4], said: p[5], content: p[6],
-  position: p[7], ordinal: p[8], words_of: p[9]})
+  position: p[7], ordinal: p[8], words_of: p[9], uncut: p[10]})
 RETURN count(k)
 
 // name: destroy_words
 UNWIND $places AS place
 MATCH (k:Kept {place: place})
-SET k.words_of = null
+SET k.words_of = null, k.uncut = null
 RETURN count(k)
 
 // name: ledger_kept

@@ -12,7 +12,7 @@ from graph.periods import recorded_order, valid_order
 from graph.ports import PAIRS_MAX, Order, Page
 from graph.serving import stretches
 from ontology.errors import Incorrect, NotFound, shown
-from ontology.facts import AsOf, Fact, FactVersion, edges
+from ontology.facts import AsOf, Fact, FactVersion, known_ends
 from ontology.ids import FACT, EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
@@ -170,8 +170,7 @@ class FactReads(Snapshot):
             asked += [] if row[15] else [question]
             expiring += [] if row[18] is None else [question]
         for number, starts, ends in self._run("edges_of", {"versions": asked}) if asked else ():
-            first, last = ([decoding.entry(codec.entry(row)) for row in rows] for rows in (starts, ends))
-            start, end = edges(facts[number].version, first, last)
+            start, end = known_ends(facts[number].version, starts, ends)
             facts[number] = replace(facts[number], start=start, end=end)
         for number, expires_at in self._run("expiry_of", {"versions": expiring}) if expiring else ():
             facts[number] = replace(facts[number], expires_at=expires_at)

@@ -126,7 +126,7 @@ MATCH (k:Kept {place: $place}) DETACH DELETE k
 
 // name: empty_kept
 UNWIND $rows AS p
-MATCH (k:Kept {place: p[0]}) SET k.said = p[1], k.content = p[2]
+MATCH (k:Kept {place: p[0]}) SET k.said = p[1], k.content = p[2], k.uncut = null
 
 // name: forget_episode
 UNWIND $episodes AS episode

@@ -6,6 +6,7 @@ import orjson
 
 from graph import decoding
 from graph.forgetting import KeptAnswer
+from graph.naming import NAMING
 from graph.neo4j_store import keys
 from graph.neo4j_store.claims import ClaimReads
 from graph.neo4j_store.codec import Row
@@ -24,7 +25,8 @@ from ontology.tombstones import Lift, Mark, Tombstone
 from ontology.values import ValueKey
 
 WIPE = (
-    "erase_transitions", "erase_claims", "erase_versions", "erase_values", "erase_extents", "erase_support",
+    "remove_statements", "erase_transitions", "erase_claims", "erase_versions", "erase_values", "erase_extents",
+    "erase_support",
 )  # fmt: skip
 """What goes with a slot, in order."""
 
@@ -133,6 +135,12 @@ class Forgetting:
             for kept in destroyed.emptied
         ]
         self._run("empty_kept", {"rows": emptied})
+        self._run("remove_chunks", {"places": [row[0] for row in emptied]})
+
+    def forget_name(self, scope: str | None, place: str) -> None:
+        """Take away the texts in which a name of the entity at a place may stand; they are to be written anew."""
+        for query in ("remove_texts_around", "remove_vectors_around"):
+            self._run(query, {"rows": [[scope, place]]})
 
     def put(self, stones: Iterable[Tombstone], lifts: Iterable[Lift], secret: bytes | None) -> None:
         tenant = self._tenant
@@ -162,8 +170,10 @@ class Forgetting:
     def _forget_owner(self, owner: Owner) -> None:
         if is_recorded(owner):
             self._run("forget_kept", {"place": self._rows.place(owner, EPISODE)})
+            self._run("remove_chunks", {"places": [self._rows.place(owner, EPISODE)]})
             return
         place = self._rows.place(owner, ENTITY)
+        self.forget_name(None, place)
         slots = [row[0] for row in self._run("slots_of_entity", {"place": place})]
         for query in WIPE:
             self._run(query, {"slots": slots, "value": None})
@@ -177,7 +187,11 @@ class Forgetting:
         self._run("remove_quotes", {"places": claims + [self._rows.place(id, CLAIM) for id in removal.quotes]})
         self._run("remove_extents", {"places": claims})
         self._run("remove_claims", {"places": claims})
-        self._run("remove_versions", {"places": [self._rows.place(id, FACT) for id in removal.versions]})
+        versions = [self._rows.place(id, FACT) for id in removal.versions]
+        self._run("remove_statements_of_facts", {"places": versions})
+        self._run("remove_versions", {"places": versions})
+        if removal.slot.predicate in NAMING:
+            self.forget_name(keys.scope_key(removal.slot.scope), self._rows.place(removal.slot.subject, ENTITY))
         for query in ("remove_values", "remove_support", "remove_slot"):
             self._run(query, {"slot": slot})
 

@@ -65,6 +65,16 @@ def lane_key(tenant: Tenant, lane: str) -> str:
     return _hash("lane", tenant, lane)
 
 
+def about_key(scope: Scope, predicate: str) -> str:
+    """Of the sentences of a scope with a predicate."""
+    return _hash("about", scope.tenant, scope.namespace, scope.purpose, predicate)
+
+
+def text_of_key(tenant: Tenant, text: bytes) -> str:
+    """Of a text of a tenant; behind the `|` is the key of the text."""
+    return f"{tenant}|{text.hex()}"
+
+
 def session_key(scope: Scope, session: SessionId) -> str:
     return _hash("session", scope.tenant, scope.namespace, scope.purpose, session)
 

@@ -229,23 +229,19 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
   f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: edges_of
-// For each [number, said, valid_from, valid_to, known_at] at most one claim of each kind of start among those that
-// show at its first instant, and of each kind of end among those that show at its last.
+// For each [number, said, valid_from, valid_to, known_at] which kinds of start have the claims that show at its first
+// instant, and which kinds of end those that show at its last.
 UNWIND $versions AS v
 CALL (v) {
   MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
   WHERE x.said = v[1] AND x.valid_from = v[2] AND x.recorded_from <= v[4] AND x.recorded_to > v[4]
-  WITH c.start_kind AS kind, head(collect(c)) AS c
-  RETURN collect([c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
-    c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi]) AS starts
+  RETURN collect(DISTINCT c.start_kind) AS starts
 }
 CALL (v) {
   MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
   WHERE x.said = v[1] AND x.valid_from >= v[2] AND x.valid_from < v[3] AND x.valid_to = v[3]
     AND x.recorded_from <= v[4] AND x.recorded_to > v[4]
-  WITH c.end_kind AS kind, head(collect(c)) AS c
-  RETURN collect([c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
-    c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi]) AS ends
+  RETURN collect(DISTINCT c.end_kind) AS ends
 }
 RETURN v[0], starts, ends
 
@@ -1128,12 +1124,14 @@ CALL () {
 CALL () {
   UNWIND $parts[11] AS p
   MATCH (s:Entity {place: p[0]}) MATCH (o:Entity {place: p[1]})
+  MERGE (t:Statement:Text {said: p[2][6]})
+  ON CREATE SET t.scope = p[2][4], t.unwritten = p[2][4]
   CREATE (s)-[f:FACT {
     place: p[2][0], tenant: p[2][1], namespace: p[2][2], purpose: p[2][3], scope: p[2][4], slot: p[2][5],
     said: p[2][6], held: p[2][7], position: p[2][8], ordinal: p[2][9], subject_position: p[2][10],
     subject_ordinal: p[2][11], predicate: p[2][12], language: p[2][13], value_key: p[2][14], value_type: p[2][15],
     value_text: p[2][16], value_qualifier: p[2][17], certain: p[2][18], valid_from: p[2][19], valid_to: p[2][20],
-    recorded_from: p[2][21], recorded_to: p[2][22]}]->(o)
+    recorded_from: p[2][21], recorded_to: p[2][22], vector_a: t.vector_a, vector_b: t.vector_b}]->(o)
   RETURN count(f) AS facts
 }
 CALL () {
@@ -1141,12 +1139,14 @@ CALL () {
   MATCH (s:Entity {place: p[0]})
   MERGE (o:Value {said: p[1][0]})
   ON CREATE SET o.slot = p[1][1], o.value_key = p[1][2], o.type = p[1][3], o.text = p[1][4]
+  MERGE (t:Statement:Text {said: p[2][6]})
+  ON CREATE SET t.scope = p[2][4], t.unwritten = p[2][4]
   CREATE (s)-[f:FACT {
     place: p[2][0], tenant: p[2][1], namespace: p[2][2], purpose: p[2][3], scope: p[2][4], slot: p[2][5],
     said: p[2][6], held: p[2][7], position: p[2][8], ordinal: p[2][9], subject_position: p[2][10],
     subject_ordinal: p[2][11], predicate: p[2][12], language: p[2][13], value_key: p[2][14], value_type: p[2][15],
     value_text: p[2][16], value_qualifier: p[2][17], certain: p[2][18], valid_from: p[2][19], valid_to: p[2][20],
-    recorded_from: p[2][21], recorded_to: p[2][22]}]->(o)
+    recorded_from: p[2][21], recorded_to: p[2][22], vector_a: t.vector_a, vector_b: t.vector_b}]->(o)
   RETURN count(f) AS literals
 }
 CALL () {
@@ -1268,6 +1268,9 @@ SHOW CONSTRAINTS YIELD name RETURN name
 
 // name: index_names
 SHOW INDEXES YIELD name RETURN name
+
+// name: vector_indexes
+SHOW VECTOR INDEXES YIELD name, properties RETURN name, properties
 
 // name: drop_index
 DROP INDEX $name IF EXISTS

@@ -8,10 +8,9 @@ from graph import decoding
 from graph.neo4j_store import keys
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.database import translating
-from graph.neo4j_store.episodes import EpisodeReads
-from graph.neo4j_store.facts import FactReads
 from graph.neo4j_store.forgetting import ForgettingReads
 from graph.neo4j_store.searching import Neo4jSearchReads
+from graph.neo4j_store.walking import WalkReads
 from graph.ports import Answered
 from graph.ports import Reader as ReaderPort
 from ontology.claims import Entity
@@ -25,7 +24,7 @@ from ontology.values import Value, ValueType, value_key
 _BATCH: Final = 500
 
 
-class Neo4jReader(FactReads, ForgettingReads, EpisodeReads, Neo4jSearchReads):
+class Neo4jReader(WalkReads, Neo4jSearchReads, ForgettingReads):
     """What may be asked of a snapshot."""
 
     __slots__ = ()

@@ -42,10 +42,11 @@ class Rows:
         scope = kept.scope
         if scope.tenant != self._tenant:
             raise Fault(f"a commit of tenant {self._tenant!r} names tenant {scope.tenant!r}")
+        here = keys.scope_key(scope)
+        words_of, uncut = (scope.tenant, here) if has_words(verbatim) else (None, None)
         return [
-            self.place(kept.episode, EPISODE), scope.tenant, scope.namespace, scope.purpose, keys.scope_key(scope),
-            keys.content_key(scope, kept.content), kept.content, *self._located(kept.episode, EPISODE),
-            scope.tenant if has_words(verbatim) else None,
+            self.place(kept.episode, EPISODE), scope.tenant, scope.namespace, scope.purpose, here,
+            keys.content_key(scope, kept.content), kept.content, *self._located(kept.episode, EPISODE), words_of, uncut,
         ]  # fmt: skip
 
     def slot(self, head: SlotHead, position: int) -> Row:

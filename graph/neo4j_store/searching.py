@@ -1,72 +1,305 @@
-"""The index of a scope in Neo4j: the store's `SearchReader` and `SearchTransaction`."""
+"""What a snapshot finds by words and by meaning: the store's `SearchReader`.
 
-from collections.abc import Collection, Mapping, Sequence
+An index of the server gives candidates, each a statement or a chunk of the scope with a score; which facts stand for it
+at the two instants is asked by an exact index afterwards, and more candidates are asked for until there are enough.
+"""
 
-from graph.searching import Chunk, ChunkHit, FactHit, Model, Models, Statement, TextKey, ToIndex, Vector
-from ontology.facts import AsOf
-from ontology.ids import EpisodeId
-from ontology.instants import Instant
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
+
+from graph import decoding
+from graph.neo4j_store import keys
+from graph.neo4j_store.codec import Row, key
+from graph.neo4j_store.episodes import EpisodeReads
+from graph.neo4j_store.facts import FactReads
+from graph.neo4j_store.vectors import Sides, sides
+from graph.ports import Order
+from graph.searching import Chunk, ChunkHit, FactHit, Models, Statement, TextKey, ToIndex, Vector
+from graph.terms import trigrams, words
+from ontology.episodes import RecordedEpisode, has_words
+from ontology.errors import Incorrect
+from ontology.facts import AsOf, Fact
+from ontology.ids import EPISODE, EpisodeId, Place, episode_id
+from ontology.instants import OPEN_END, OPEN_START, Instant
+from ontology.values import Value, ValueType
+
+_COUNTED: Final = 10_000
+_OVER: Final = 3
+_LEAST: Final = 50
+"""So many times what is asked for, and at least so much, is asked of an index at first: some of it is not visible."""
+_NEAR_MAX: Final = 4_096
+"""More neighbours than that are not asked of an index: then all of the scope is compared."""
+_FEW: Final = 5_000
+"""So many vectors are compared in some 50 ms."""
+_WORDS_MAX: Final = 500
+"""Of one question: the server takes 1,024 at most."""
+
+H = TypeVar("H")
 
 
-class Neo4jSearchReads:
+class Neo4jSearchReads(FactReads, EpisodeReads):
+    """The part of a reader that searches."""
+
     __slots__ = ()
 
+    # ---- what is to be indexed
+
     def to_index(self, model: str | None) -> ToIndex:
-        raise NotImplementedError
+        asked = self._in_scope() | {"limit": _COUNTED}
+        texts = 0 if model is None else self._run(self._wanting("count_unembedded", "count_texts", model), asked)[0][0]
+        return ToIndex(
+            statements=self._run("count_unwritten", asked)[0][0],
+            episodes=self._run("count_uncut", asked)[0][0],
+            texts=texts,
+        )
 
     def models(self) -> Models:
-        raise NotImplementedError
+        return self._sides().told()
 
     def unwritten(self, *, limit: int) -> list[Statement]:
-        raise NotImplementedError
+        known_at = self._head.recorded_at
+        rows = self._run("unwritten", self._in_scope() | {"limit": limit, "known_at": known_at})
+        return [
+            Statement(
+                slot=decoding.slot(self._ledger, self._scope, row[:4]),
+                value=Value(type=ValueType(row[4]), text=row[5], qualifier=row[6]),
+                value_key=key(row[7]),
+            )
+            for row in rows
+        ]
 
     def uncut(self, *, limit: int) -> list[EpisodeId]:
-        raise NotImplementedError
+        rows = self._run("uncut", self._in_scope() | {"limit": limit})
+        return [episode_id(Place(self._ledger, *row)) for row in rows]
 
     def unembedded(self, model: str, *, limit: int) -> list[tuple[TextKey, str]]:
-        raise NotImplementedError
+        query = self._wanting("unembedded", "all_texts", model)
+        rows = self._run(query, self._in_scope() | {"limit": limit})
+        return [(TextKey(bytes.fromhex(row[0].rpartition("|")[2])), row[1]) for row in rows]
+
+    # ---- by words
 
     def term_counts(self, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
-        raise NotImplementedError
+        total = sum(row[0] for row in self._run("count_sentences", self._in_scope()))
+        asked = {self._query("written", "words", words(term)): term for term in terms if words(term)}
+        parameters = {"scope": self._scope_key, "queries": list(asked), "ceiling": ceiling}
+        rows = self._run("term_counts", parameters) if asked else []
+        return total, dict.fromkeys(terms, 0) | {asked[query]: count for query, count in rows}
 
     def match_facts(
         self, terms: Sequence[str], as_of: AsOf, *, predicates: Collection[str] | None, history: bool, limit: int
     ) -> list[FactHit]:
-        raise NotImplementedError
+        said = [word for term in terms for word in words(term)]
+        if not said or limit < 1 or (predicates is not None and not predicates):
+            return []
+        if predicates is None:
+            query = self._query("written", "words", said)
+        else:
+            query = self._query("about", "words", said, self._abouts(predicates))
+        pages = self._pages("rank_words", {"scope": self._scope_key, "query": query}, limit)
+        return self._hits(pages, as_of, history, limit)
 
     def match_names(self, text: str, as_of: AsOf, *, limit: int) -> list[FactHit]:
-        raise NotImplementedError
+        grams = trigrams(text)
+        if not grams or limit < 1:
+            return []
+        query = self._query("named", "grams", grams)
+        page = next(self._pages("rank_names", {"scope": self._scope_key, "query": query}, limit * _OVER))
+        found = set(grams)
+        facts = self._visible(list(_scores(page)), as_of, history=False, limit=limit)
+        hits = [FactHit(fact=each, score=_share(each.version.value.text, found)) for _, each in facts]
+        return sorted(hits, key=_order)[:limit]
 
     def match_chunks(self, terms: Sequence[str], known_at: Instant, *, limit: int) -> list[ChunkHit]:
-        raise NotImplementedError
+        said = [word for term in terms for word in words(term)]
+        if not said or limit < 1:
+            return []
+        query = self._query("written", "words", said)
+        return self._chunks("rank_chunks", {"query": query}, known_at, limit)
+
+    # ---- by meaning
 
     def near_facts(
         self, vector: Vector, model: str, as_of: AsOf, *,
         predicates: Collection[str] | None, history: bool, limit: int,
     ) -> list[FactHit]:  # fmt: skip
-        raise NotImplementedError
+        side = self._side_for(vector, model)
+        if side is None or limit < 1 or (predicates is not None and not predicates):
+            return []
+        named = None if predicates is None else sorted(predicates)
+        asked = self._in_scope() | {"vector": vector.tolist(), "predicates": named} | self._window_of(as_of, history)
+        query = f"near_facts_{side}" if named is None else f"near_facts_of_{side}"
+        abouts = None if named is None else self._abouts(named)
+
+        def exactly() -> list[FactHit]:
+            parameters = {"scope": self._scope_key, "vector": asked["vector"], "abouts": abouts}
+            return self._hits(self._pages(f"nearest_facts_{side}", parameters, limit), as_of, history, limit)
+
+        def judged(rows: list[Row]) -> list[FactHit]:
+            return self._hits([rows], as_of, history, limit)
+
+        return self._near(query, asked, "count_sentences", limit, judged, exactly)
 
     def near_chunks(self, vector: Vector, model: str, known_at: Instant, *, limit: int) -> list[ChunkHit]:
-        raise NotImplementedError
+        side = self._side_for(vector, model)
+        if side is None or limit < 1:
+            return []
+        known_at = min(known_at, self._head.recorded_at)
+        asked = self._in_scope() | {"vector": vector.tolist(), "known_at": known_at}
+
+        def exactly() -> list[ChunkHit]:
+            return self._chunks(f"nearest_chunks_{side}", {"vector": asked["vector"]}, known_at, limit)
+
+        def judged(rows: list[Row]) -> list[ChunkHit]:
+            return sorted(self._chunk_hits(rows), key=_chunk_order)[:limit]
+
+        return self._near(f"near_chunks_{side}", asked, "count_chunks", limit, judged, exactly)
+
+    # ---- what these are made of
+
+    def _in_scope(self) -> dict[str, object]:
+        return {"scope": self._scope_key, "position": self._head.position}
+
+    def _sides(self) -> Sides:
+        return sides(self._run("models", {"tenant": self._scope.tenant}))
+
+    def _wanting(self, of_side: str, of_all: str, model: str) -> str:
+        """The name of the query for texts without a vector of a model: of one that nobody has begun all are."""
+        side = self._sides().side_of(model)
+        return of_all if side is None else f"{of_side}_{side}"
+
+    def _side_for(self, vector: Vector, model: str) -> str | None:
+        """Where vectors of a model are that one may be near to. Raises `Incorrect` for other dimensions."""
+        found = self._sides()
+        side = found.side_of(model)
+        if side is None:
+            return None
+        expected = found.models[side].dimensions
+        if vector.shape != (expected,):
+            raise Incorrect(f"vectors of {model!r} have {expected} dimensions, this has {vector.size}; give one of it")
+        return side if vector.any() else None
+
+    def _abouts(self, predicates: Collection[str]) -> list[str]:
+        return [keys.about_key(self._scope, predicate) for predicate in sorted(predicates)]
+
+    def _query(self, within: str, field: str, parts: Sequence[str], hashes: Sequence[str] = ()) -> str:
+        """What a full-text index is asked, of hashes, words and trigrams alone; where they are is worth nothing."""
+        told = " ".join(dict.fromkeys(parts[:_WORDS_MAX]))
+        return f"+{within}:({' '.join(hashes or [self._scope_key])})^0 +{field}:({told})"
+
+    def _window_of(self, as_of: AsOf, history: bool) -> dict[str, object]:
+        return {
+            "since": OPEN_START if history else as_of.valid_at,
+            "until": OPEN_END if history else as_of.valid_at,
+            "known_at": min(as_of.known_at, self._head.recorded_at),
+        }
+
+    def _pages(self, query: str, asked: Mapping[str, object], limit: int) -> Iterator[list[Row]]:
+        """Candidates in their order, in pages."""
+        skip, size, is_last = 0, max(limit * _OVER, _LEAST), False
+        while not is_last:
+            rows = self._run(query, {**asked, "skip": skip, "limit": size})
+            is_last = len(rows) < size
+            yield rows
+            skip, size = skip + size, size * 2
+
+    def _chunks(self, query: str, asked: Mapping[str, object], known_at: Instant, limit: int) -> list[ChunkHit]:
+        known_at = min(known_at, self._head.recorded_at)
+        found: list[ChunkHit] = []
+        for rows in self._pages(query, {**asked, "scope": self._scope_key, "known_at": known_at}, limit):
+            found += self._chunk_hits(rows)
+            if len(found) >= limit:
+                break
+        return sorted(found, key=_chunk_order)[:limit]
+
+    def _hits(self, pages: Iterable[Sequence[Row]], as_of: AsOf, history: bool, limit: int) -> list[FactHit]:
+        """The facts behind candidates, best first, as soon as there are enough."""
+        found: list[FactHit] = []
+        for page in pages:
+            scores = _scores(page)
+            found += [
+                FactHit(fact=fact, score=scores[said])
+                for said, fact in self._visible(list(scores), as_of, history, limit)
+            ]
+            if len(found) >= limit:
+                break
+        return sorted(found, key=_order)[:limit]
+
+    def _visible(self, said: Sequence[str], as_of: AsOf, history: bool, limit: int) -> list[tuple[str, Fact]]:
+        """The facts of statements that the exact reads would serve."""
+        if not said:
+            return []
+        window = self._window_of(as_of, history)
+        known_at = min(as_of.known_at, self._head.recorded_at)
+        asked = window | {
+            "said": list(said), "scope": self._scope_key, "limit": limit,
+            "served_at": self._serving.judged_at(as_of.known_at),
+        }  # fmt: skip
+        rows = [row[0] for row in self._run("facts_of_passages", asked)]
+        statement = {(row[0], row[1]): row[17] for row in rows}
+        facts = self._facts(rows, known_at, Order.VALID)
+        return [(statement[fact.version.position, fact.version.ordinal], fact) for fact in facts]
+
+    def _near(
+        self, query: str, asked: Mapping[str, object], count: str, limit: int,
+        judged: Callable[[list[Row]], list[H]], exactly: Callable[[], list[H]],
+    ) -> list[H]:  # fmt: skip
+        """Hits among the nearest that an index gives, of more of them while there are too few.
+
+        An index walks a graph of vectors and may miss some; so where too few are found in a scope with few vectors, or
+        among very many neighbours, all of the scope is compared.
+        """
+        size = max(limit * _OVER, _LEAST)
+        while True:
+            rows = self._run(query, {**asked, "limit": size})
+            hits = judged(rows)
+            if len(hits) >= limit:
+                return hits
+            few = sum(row[0] for row in self._run(count, self._in_scope() | {"limit": _FEW + 1})) <= _FEW
+            if few or size > _NEAR_MAX:
+                return exactly()
+            if len(rows) < size:
+                return hits
+            size *= 8
+
+    def _chunk_hits(self, rows: Sequence[Row]) -> list[ChunkHit]:
+        """The hits among rows of (chunk, score, whether it is visible)."""
+        seen = [(row[0], row[1]) for row in rows if row[2] and row[1] is not None]
+        episodes = self._episodes_at({(chunk[0], chunk[1]) for chunk, _ in seen})
+        hits = []
+        for (position, ordinal, number, turn, start, end, text), score in seen:
+            episode = episodes.get(episode_id(Place(self._ledger, position, ordinal)))
+            if episode is not None and episode.verbatim is not None and has_words(episode.verbatim):
+                chunk = Chunk(episode=episode.episode.id, number=number, turn=turn, start=start, end=end)
+                hits.append(ChunkHit(chunk=chunk, text=text, score=score, episode=episode))
+        return hits
+
+    def _episodes_at(self, places: Collection[tuple[int, int]]) -> dict[EpisodeId, RecordedEpisode]:
+        asked = []
+        for place in sorted(places):
+            id = episode_id(Place(self._ledger, *place))
+            owner = decoding.owner_place(id, self._ledger)
+            if owner is not None:
+                asked.append([self._place_key(id, EPISODE), id, keys.place_key(self._scope.tenant, owner)])
+        rows = self._run("episodes_of_passages", self._in_scope() | {"places": asked}) if asked else []
+        found = (decoding.recorded_episode(self._scope, [*row[:6], *(row[6] or [None] * 4)]) for row in rows)
+        return {recorded.episode.id: recorded for recorded in found}
 
 
-class Neo4jSearchTransaction:
-    __slots__ = ()
+def _scores(rows: Sequence[Row]) -> dict[str, float]:
+    """The best score of each of (said, score, whether it is of the scope); what is gone since has none."""
+    return {row[0]: row[1] for row in reversed(rows) if row[2] and row[1] is not None}
 
-    def write_sentences(self, sentences: Sequence[tuple[Statement, str]]) -> None:
-        raise NotImplementedError
 
-    def write_chunks(self, episode: EpisodeId, chunks: Sequence[tuple[Chunk, str]]) -> None:
-        raise NotImplementedError
+def _share(name: str, grams: Collection[str]) -> float:
+    """The share of a name's trigrams that are among some."""
+    own = trigrams(name)
+    return sum(gram in grams for gram in own) / max(len(own), 1)
 
-    def write_vectors(self, model: str, vectors: Sequence[tuple[TextKey, Vector]]) -> None:
-        raise NotImplementedError
 
-    def begin_model(self, model: Model) -> None:
-        raise NotImplementedError
+def _order(hit: FactHit) -> tuple[float, int, str]:
+    return -hit.score, -hit.fact.version.recorded_from, hit.fact.version.id
 
-    def serve_model(self, name: str) -> None:
-        raise NotImplementedError
 
-    def unindex(self) -> None:
-        raise NotImplementedError
+def _chunk_order(hit: ChunkHit) -> tuple[float, int, str, int]:
+    return -hit.score, -hit.episode.recorded_at, hit.chunk.episode, hit.chunk.number

@@ -16,7 +16,7 @@ from graph.access import AccessStore
 from graph.forgetting import Scrubbed
 from graph.handoffs import HandoffStore
 from graph.neo4j_store.access import Neo4jAccess
-from graph.neo4j_store.database import QUERIES, CommitLost, Database, Limits, LockHeld, Work
+from graph.neo4j_store.database import QUERIES, CommitLost, Database, Limits, LockHeld, Work, queries_for
 from graph.neo4j_store.diagnosis import check_supported, diagnose, engine
 from graph.neo4j_store.handoffs import Neo4jHandoffs
 from graph.neo4j_store.ledger import ledger_rows
@@ -26,6 +26,7 @@ from graph.neo4j_store.reader import Neo4jReader
 from graph.neo4j_store.sessions import Neo4jSessions
 from graph.neo4j_store.snapshot import NO_DIGEST, NOTHING, SETTLED_MILLISECONDS, Run, head_of, readable
 from graph.neo4j_store.transaction import Neo4jTransaction
+from graph.neo4j_store.vectors import can_filter, make_vector_indexes
 from graph.ports import Capabilities, Finding, Head, MemoryStore, Reader, Transaction
 from graph.queue import Queue
 from graph.sessions import SessionStore
@@ -77,6 +78,8 @@ class Neo4jStore:
             if not make and version(self._database) == 0:
                 raise NotFound(f"the database {database!r} of {uri} ({self._engine}) holds no store")
             migrate(self._database)
+            make_vector_indexes(self._database, self._engine)
+            self._database.speak(queries_for(can_filter(self._engine)))
         except BaseException:
             self._database.close()
             raise
@@ -141,7 +144,8 @@ class Neo4jStore:
         return [Scope(tenant=tenant, namespace=Namespace(row[0]), purpose=Purpose(row[1])) for row in rows]
 
     def scopes_to_index(self, model: str | None, *, limit: int) -> list[Scope]:
-        raise NotImplementedError
+        rows = self._database.run("scopes_to_index", {"model": model, "limit": limit})
+        return [Scope(tenant=Tenant(row[0]), namespace=Namespace(row[1]), purpose=Purpose(row[2])) for row in rows]
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         head = self._newest(tenant, self._acknowledged.get(tenant, NOTHING))

@@ -14,9 +14,9 @@ from graph.neo4j_store.applying import Applying
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.forgetting import Neo4jForgettingTransaction
 from graph.neo4j_store.handoffs import Neo4jHandoffTransaction
+from graph.neo4j_store.indexing import Neo4jSearchTransaction
 from graph.neo4j_store.present import MOST, Present, part
 from graph.neo4j_store.reader import Neo4jReader
-from graph.neo4j_store.searching import Neo4jSearchTransaction
 from graph.neo4j_store.sessions import Neo4jSessionTransaction
 from graph.neo4j_store.snapshot import Run
 from graph.periods import valid_order

@@ -8,6 +8,7 @@ from graph.journal_rows import lost_words
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.forgetting import WIPE, Forgetting
 from graph.sqlite_store.keys import Keys
+from graph.sqlite_store.passages import NAMING, PassagesOfCommits
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Transition
 from ontology.episodes import Quote, Verbatim, WordsGone, has_words
@@ -18,6 +19,7 @@ from ontology.ids import CLAIM, EPISODE
 from ontology.instants import OPEN_END
 from ontology.schema import Schema
 from ontology.schema_document import schema_document
+from ontology.scope import Tenant
 
 Item = TypeVar("Item")
 
@@ -28,10 +30,11 @@ _OF_NOBODY: Final[tuple[None, None]] = (None, None)
 class Applying:
     """The commits of one transaction on their way into the tables."""
 
-    def __init__(self, connection: Connection, keys: Keys) -> None:
+    def __init__(self, connection: Connection, keys: Keys, tenant: Tenant) -> None:
         self._connection = connection
         self._keys = keys
-        self._forgetting = Forgetting(connection, keys)
+        self._passages = PassagesOfCommits(connection, keys, tenant)
+        self._forgetting = Forgetting(connection, keys, self._passages)
 
     def apply(self, commit: Commit) -> None:
         """Write all of it. Raises `Fault` where it does not fit what is stored."""
@@ -51,6 +54,8 @@ class Applying:
         now, tenant = changes.recorded_at, self._keys.tenant
         self._change("close_version", [(tenant, v.position, v.ordinal, now) for v in changes.closed])
         put("put_version", self._version_row, changes.opened)
+        self._passages.opened(changes.opened)
+        self._passages.renamed((*changes.opened, *changes.closed))
         self._change("hide_extent", [(*self._shown_row(shown), now) for shown in changes.hidden])
         put("show_extent", lambda shown: (*self._shown_row(shown), now), changes.shown)
         put("put_support", self._support_row, changes.support)
@@ -73,6 +78,10 @@ class Applying:
             rows = [(slot, erasure.value_key) for (slot,) in slots]
             for query in WIPE:
                 self._connection.many(query, rows)
+            for (slot,) in slots:
+                self._passages.gone_from(slot)
+            if erasure.predicate is None or erasure.predicate in NAMING:
+                self._passages.unnamed(erasure.subject)
             if erasure.value_key is None:
                 self._connection.many("erase_slot", slots)
                 self._keys.forget_slots()
@@ -144,6 +153,8 @@ class Applying:
         self._change("restate_nobody", of_nobody)
         episodes = {each.payload.subject or "" for each in restated if lost_words(each)}
         self._change("destroy_words", [(self._keys.tenant, *self._keys.located(id, EPISODE)) for id in episodes])
+        for id in episodes:
+            self._passages.words_gone(id)
 
     # ---- rows
 

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
+from graph.sqlite_store.vectors import Vectors
 from graph.statements import named_queries
 from ontology.errors import Busy, Fault, Incorrect, Unavailable, Unsupported, VigenciaError, Violation, shown
 
@@ -34,12 +35,14 @@ _BUSY: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 class Connection:
     """A connection that runs queries by name; used by one thread at a time."""
 
-    __slots__ = ("_raw", "broken")
+    __slots__ = ("_raw", "broken", "vectors")
 
     broken: bool
     """Whether a transaction could not be ended; nobody may use it again."""
+    vectors: Vectors
+    """What its store keeps in memory of them."""
 
-    def __init__(self, path: str, busy_seconds: float) -> None:
+    def __init__(self, path: str, busy_seconds: float, vectors: Vectors) -> None:
         """Open `path`. Raises `Unavailable` where that cannot be done, `Unsupported` for an old SQLite."""
         if sqlite3.sqlite_version_info < OLDEST:
             raise Unsupported(
@@ -47,6 +50,7 @@ class Connection:
                 remedy="use a Python that is built with a newer SQLite",
             )
         self.broken = False
+        self.vectors = vectors
         try:
             self._raw = sqlite3.connect(
                 path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256
@@ -140,4 +144,6 @@ QUERIES: Final = {
     **named_queries(_PACKAGE, "forgetting.sql", "--"),
     **named_queries(_PACKAGE, "sessions.sql", "--"),
     **named_queries(_PACKAGE, "handoffs.sql", "--"),
+    **named_queries(_PACKAGE, "searching.sql", "--"),
+    **named_queries(_PACKAGE, "walking.sql", "--"),
 }

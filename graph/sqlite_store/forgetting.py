@@ -10,12 +10,13 @@ from graph.forgetting import KeptAnswer
 from graph.sqlite_store.claims import ClaimReads
 from graph.sqlite_store.connection import Connection
 from graph.sqlite_store.keys import Keys
+from graph.sqlite_store.passages import NAMING, PassagesOfCommits
 from graph.sqlite_store.sessions import let_go
 from graph.tombstones import tombstone_row
 from ontology.claims import Source, Told
 from ontology.episodes import Kept, RecordedEpisode
 from ontology.events import Destroyed, Removal
-from ontology.ids import CLAIM, EPISODE, FACT, EpisodeId, Owner, is_recorded, kind_of, locate
+from ontology.ids import CLAIM, EPISODE, FACT, EntityId, EpisodeId, Owner, is_recorded, kind_of, locate
 from ontology.instants import Instant
 from ontology.operations import operation_of
 from ontology.tombstones import Lift, Mark, Tombstone
@@ -106,9 +107,10 @@ class SqliteForgettingTransaction(ForgettingReads):
 class Forgetting:
     """What one commit forgets, on its way out of the tables."""
 
-    def __init__(self, connection: Connection, keys: Keys) -> None:
+    def __init__(self, connection: Connection, keys: Keys, passages: PassagesOfCommits) -> None:
         self._connection = connection
         self._keys = keys
+        self._passages = passages
 
     def forget(self, stones: Iterable[Tombstone], removals: Iterable[Removal]) -> None:
         """Take out what a commit names, before anything of it is written."""
@@ -125,6 +127,8 @@ class Forgetting:
         self._connection.many("destroy_payload", rows)
         self._connection.many("forget_episode", [(tenant, id) for id in destroyed.cited])
         self._connection.many("empty_kept", [self._emptied(kept) for kept in destroyed.emptied])
+        for kept in destroyed.emptied:
+            self._passages.words_gone(kept.episode)
         self._connection.many("sweep_names", [(tenant,)])
 
     def put(self, stones: Iterable[Tombstone], lifts: Iterable[Lift], secret: bytes | None) -> None:
@@ -148,12 +152,16 @@ class Forgetting:
     def _forget_owner(self, owner: Owner) -> None:
         tenant = self._keys.tenant
         if is_recorded(owner):
+            self._passages.words_gone(owner)
             self._connection.many("forget_kept", [(tenant, *self._keys.located(owner, EPISODE))])
             return
         place = self._keys.owner(owner)
         slots = self._connection.all("slots_of_entity", (tenant, *place))
         for query in WIPE:
             self._connection.many(query, [(slot, None) for (slot,) in slots])
+        for (slot,) in slots:
+            self._passages.gone_from(slot)
+        self._passages.unnamed(EntityId(owner))
         self._connection.many("erase_slot", slots)
         self._connection.many("forget_entity", [(tenant, *place)])
         self._keys.forget_slots()
@@ -171,6 +179,9 @@ class Forgetting:
         self._connection.many("remove_claims", [(tenant, *place) for place in claims])
         versions = [(tenant, *self._keys.located(id, FACT)) for id in removal.versions]
         self._connection.many("remove_versions", versions)
+        self._passages.gone_from(slot)
+        if removal.slot.predicate in NAMING:
+            self._passages.unnamed(removal.slot.subject)
         self._connection.many("remove_support", [(slot,)])
         if self._connection.many("remove_slot", [(slot,)]):
             self._keys.forget_slots()

@@ -447,10 +447,10 @@ SELECT
 
 -- name: window_span_of_value
 SELECT
-  (SELECT v.valid_from FROM versions v INDEXED BY versions_current_value
+  (SELECT v.valid_from FROM versions v INDEXED BY versions_of_value
    WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.value_key = ?5 AND v.valid_from < ?2
    ORDER BY v.valid_from DESC LIMIT 1 OFFSET ?4 - 1),
-  (SELECT v.valid_from FROM versions v INDEXED BY versions_current_value
+  (SELECT v.valid_from FROM versions v INDEXED BY versions_of_value
    WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.value_key = ?5 AND v.valid_from > ?3
    ORDER BY v.valid_from LIMIT 1 OFFSET ?4 - 1)
 
@@ -471,11 +471,11 @@ ORDER BY v.valid_from, v.recorded_from, v.ordinal
 -- Versions of one value are disjoint: of those that began before ?2 only the last can reach beyond it.
 SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
   v.valid_from, v.valid_to, v.recorded_from, v.recorded_to
-FROM versions v INDEXED BY versions_current_value
+FROM versions v INDEXED BY versions_of_value
 WHERE v.slot_pk = ?1 AND v.recorded_to = 4611686018427387904 AND v.value_key = ?4
   AND v.valid_from < ?3 AND v.valid_to > ?2
   AND v.valid_from >= coalesce(
-    (SELECT c.valid_from FROM versions c INDEXED BY versions_current_value
+    (SELECT c.valid_from FROM versions c INDEXED BY versions_of_value
      WHERE c.slot_pk = ?1 AND c.recorded_to = 4611686018427387904 AND c.value_key = ?4 AND c.valid_from <= ?2
      ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904)
 ORDER BY v.valid_from, v.recorded_from, v.ordinal

@@ -7,10 +7,9 @@ from graph import decoding
 from graph.ports import Answered, Page
 from graph.ports import Reader as ReaderPort
 from graph.sqlite_store.connection import Row, translated
-from graph.sqlite_store.episodes import EpisodeReads
-from graph.sqlite_store.facts import FactReads
 from graph.sqlite_store.forgetting import ForgettingReads, blanked
 from graph.sqlite_store.searching import SqliteSearchReads
+from graph.sqlite_store.walking import WalkReads
 from ontology.claims import Entity
 from ontology.events import Event, Payload
 from ontology.facts import AsOf
@@ -22,7 +21,7 @@ from ontology.values import Value, ValueType, entity_value, value_key
 _BATCH = 500
 
 
-class SqliteReader(FactReads, ForgettingReads, EpisodeReads, SqliteSearchReads):
+class SqliteReader(WalkReads, ForgettingReads, SqliteSearchReads):
     """What may be asked of a snapshot."""
 
     __slots__ = ()

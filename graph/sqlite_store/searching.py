@@ -1,72 +1,214 @@
-"""The index of a scope in SQLite: the store's `SearchReader` and `SearchTransaction`."""
+"""The index of a scope in SQLite: what a reader finds by words, by names and by meaning.
 
-from collections.abc import Collection, Mapping, Sequence
+Passages are ranked first, by their postings or their vectors alone, and looked up in that order until enough of them
+are visible: what is not visible crowds nothing out, however much of it there is.
+"""
 
+import json
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final
+
+from graph import decoding
 from graph.searching import Chunk, ChunkHit, FactHit, Model, Models, Statement, TextKey, ToIndex, Vector
+from graph.sqlite_store.connection import Row
+from graph.sqlite_store.episodes import EpisodeReads
+from graph.sqlite_store.facts import FactReads
+from graph.sqlite_store.passages import CHUNK, SENTENCE, SERVING, TARGET
+from graph.terms import trigrams
+from ontology.errors import Incorrect, shown
 from ontology.facts import AsOf
-from ontology.ids import EpisodeId
+from ontology.ids import EpisodeId, Place, episode_id
 from ontology.instants import Instant
+from ontology.values import Value, ValueKey, ValueType
+
+COUNTED_MAX: Final = 10_000
+_ALL: Final = 2**62
+_FIRST_LOOK: Final = 4
+"""How many passages are looked up at first for each hit that is wanted; many times more each time it is not enough."""
+_LOOK_FURTHER: Final = 8
+_EVER: Final = (-(2**63), 2**63 - 1)
+
+Ranked = Sequence[tuple[int, float, bytes | None]]
+"""(passage, score, key of the text that was scored, where it may have changed since), best first."""
+Lines = Callable[[int], Ranked]
+"""The first so many of all that are ranked."""
 
 
-class SqliteSearchReads:
+class SqliteSearchReads(FactReads, EpisodeReads):
+    """The part of a reader that searches."""
+
     __slots__ = ()
 
+    # ---- what is to be indexed
+
     def to_index(self, model: str | None) -> ToIndex:
-        raise NotImplementedError
+        texts = 0 if model is None else self._count(_COUNTS[self._stage(model)], self._tenant_pk)
+        return ToIndex(statements=self._count("count_unwritten"), episodes=self._count("count_uncut"), texts=texts)
 
     def models(self) -> Models:
-        raise NotImplementedError
+        found = {
+            row[1]: Model(name=row[2], dimensions=row[3])
+            for row in self._connection.all("models", (self._scope.tenant,))
+        }
+        return Models(serving=found.get(SERVING), target=found.get(TARGET))
 
     def unwritten(self, *, limit: int) -> list[Statement]:
-        raise NotImplementedError
+        rows = self._connection.all("unwritten", (self._scope_pk, limit))
+        return [
+            Statement(
+                slot=decoding.slot(self._ledger, self._scope, row[:4]),
+                value=Value(type=ValueType(row[4]), text=row[5], qualifier=row[6]),
+                value_key=ValueKey(row[7]),
+            )
+            for row in rows
+        ]
 
     def uncut(self, *, limit: int) -> list[EpisodeId]:
-        raise NotImplementedError
+        rows = self._connection.all("uncut", (self._scope_pk, limit))
+        return [episode_id(Place(self._ledger, *row)) for row in rows]
 
     def unembedded(self, model: str, *, limit: int) -> list[tuple[TextKey, str]]:
-        raise NotImplementedError
+        query, mine = _LISTS[self._stage(model)], (self._tenant_pk,)
+        return [
+            (TextKey(key), text)
+            for key, text in self._connection.all(query, _bound(query, self._scope_pk, limit, mine))
+        ]
+
+    # ---- words
 
     def term_counts(self, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
-        raise NotImplementedError
+        return self._sizes(SENTENCE)[0], self._counts(SENTENCE, terms, ceiling)
 
     def match_facts(
         self, terms: Sequence[str], as_of: AsOf, *, predicates: Collection[str] | None, history: bool, limit: int
     ) -> list[FactHit]:
-        raise NotImplementedError
+        return self._facts(self._by_words(SENTENCE, terms), as_of, predicates, history, limit)
 
     def match_names(self, text: str, as_of: AsOf, *, limit: int) -> list[FactHit]:
-        raise NotImplementedError
+        grams = json.dumps(trigrams(text), ensure_ascii=False)
+
+        def ranked(count: int) -> Ranked:
+            rows = self._connection.all("rank_names", (grams, self._scope_pk, count))
+            return [(pk, score, None) for pk, score in rows]
+
+        return self._facts(ranked, as_of, None, history=False, limit=limit)
 
     def match_chunks(self, terms: Sequence[str], known_at: Instant, *, limit: int) -> list[ChunkHit]:
-        raise NotImplementedError
+        return self._chunks(self._by_words(CHUNK, terms), known_at, limit)
+
+    # ---- vectors
 
     def near_facts(
         self, vector: Vector, model: str, as_of: AsOf, *,
         predicates: Collection[str] | None, history: bool, limit: int,
     ) -> list[FactHit]:  # fmt: skip
-        raise NotImplementedError
+        return self._facts(self._by_vector(SENTENCE, vector, model, predicates), as_of, predicates, history, limit)
 
     def near_chunks(self, vector: Vector, model: str, known_at: Instant, *, limit: int) -> list[ChunkHit]:
-        raise NotImplementedError
+        return self._chunks(self._by_vector(CHUNK, vector, model, None), known_at, limit)
+
+    # ---- ranking
+
+    def _by_words(self, kind: int, terms: Sequence[str]) -> Lines:
+        passages, words = self._sizes(kind)
+        counts = self._counts(kind, terms, _ALL)
+        weights = {
+            term: math.log(1 + (passages - count + 0.5) / (count + 0.5)) for term, count in counts.items() if count
+        }
+        asked = json.dumps(weights, ensure_ascii=False), self._scope_pk, kind, words / max(passages, 1) or 1.0
+
+        def ranked(count: int) -> Ranked:
+            rows = self._connection.all("rank_words", (*asked, count)) if weights else []
+            return [(pk, score, None) for pk, score in rows]
+
+        return ranked
+
+    def _by_vector(self, kind: int, vector: Vector, model: str, predicates: Collection[str] | None) -> Lines:
+        row = next((row for row in self._connection.all("models", (self._scope.tenant,)) if row[2] == model), None)
+        if row is None:
+            return lambda count: []
+        if vector.shape != (row[3],):
+            detail = f"model {shown(model)} has {row[3]} dimensions, got a vector of shape {vector.shape}"
+            raise Incorrect(detail, remedy="ask with a vector of the same model")
+        block = self._connection.vectors.of(
+            self._connection, self._scope.tenant, self._scope_pk, kind, (row[0], row[3])
+        )
+        return lambda count: block.nearest(vector, predicates, count)
+
+    def _sizes(self, kind: int) -> tuple[int, int]:
+        """How many passages of a kind there are, and how many words they have together."""
+        row = self._connection.one("indexed", (self._scope_pk, kind))
+        return (0, 0) if row is None else (row[0], row[1])
+
+    def _counts(self, kind: int, terms: Sequence[str], ceiling: int) -> dict[str, int]:
+        asked = json.dumps(list(dict.fromkeys(terms)), ensure_ascii=False)
+        return dict(self._connection.all("term_counts", (asked, self._scope_pk, kind, ceiling)))
+
+    # ---- what of it is visible
+
+    def _facts(
+        self, ranked: Lines, as_of: AsOf, predicates: Collection[str] | None, history: bool, limit: int
+    ) -> list[FactHit]:
+        span = _EVER if history else (as_of.valid_at, as_of.valid_at + 1)
+        named = None if predicates is None else json.dumps(sorted(predicates), ensure_ascii=False)
+
+        def rows(passages: str) -> list[Row]:
+            asked = (passages, as_of.known_at, *span, named, self._judged(as_of.known_at), self._scope_pk)
+            return self._connection.all("facts_of_passages", asked)
+
+        found = _visible(ranked, rows, limit)
+        best = sorted(found, key=lambda hit: (-hit[0], -hit[1][3], hit[1][4], hit[1][5]))[:limit]
+        return [FactHit(fact=self._fact(row[2], as_of.known_at), score=score) for score, row in best]
+
+    def _chunks(self, ranked: Lines, known_at: Instant, limit: int) -> list[ChunkHit]:
+        def rows(passages: str) -> list[Row]:
+            return self._connection.all("chunks_of_passages", (passages, known_at, self._scope_pk))
+
+        found = _visible(ranked, rows, limit)
+        best = sorted(found, key=lambda hit: (-hit[0], -hit[1][2], -hit[1][3], hit[1][4]))[:limit]
+        ids = {row[2:4]: episode_id(Place(self._ledger, *row[2:4])) for _, row in best}
+        episodes = {place: self.recorded_episode(id) for place, id in ids.items()}
+        return [
+            ChunkHit(
+                chunk=Chunk(episode=ids[row[2:4]], number=row[4], turn=row[5], start=row[6], end=row[7]),
+                text=row[8], score=score, episode=episodes[row[2:4]],
+            )
+            for score, row in best
+        ]  # fmt: skip
+
+    # ---- what these are made of
+
+    def _stage(self, model: str) -> str:
+        rows = self._connection.all("models", (self._scope.tenant,))
+        return next((row[1] for row in rows if row[2] == model), "")
+
+    def _count(self, query: str, *more: object) -> int:
+        row = self._connection.one(query, _bound(query, self._scope_pk, COUNTED_MAX, more))
+        return 0 if row is None else int(row[0])
 
 
-class SqliteSearchTransaction:
-    __slots__ = ()
+_COUNTS: Final = {SERVING: "count_unserved", TARGET: "count_untargeted", "": "count_texts"}
+_LISTS: Final = {SERVING: "unserved", TARGET: "untargeted", "": "all_texts"}
+_OF_TENANT: Final = frozenset({"count_texts", "all_texts"})
 
-    def write_sentences(self, sentences: Sequence[tuple[Statement, str]]) -> None:
-        raise NotImplementedError
 
-    def write_chunks(self, episode: EpisodeId, chunks: Sequence[tuple[Chunk, str]]) -> None:
-        raise NotImplementedError
+def _bound(query: str, scope_pk: int, limit: int, tenant: Iterable[object]) -> tuple[object, ...]:
+    return (scope_pk, limit, *tenant) if query in _OF_TENANT else (scope_pk, limit)
 
-    def write_vectors(self, model: str, vectors: Sequence[tuple[TextKey, Vector]]) -> None:
-        raise NotImplementedError
 
-    def begin_model(self, model: Model) -> None:
-        raise NotImplementedError
-
-    def serve_model(self, name: str) -> None:
-        raise NotImplementedError
-
-    def unindex(self) -> None:
-        raise NotImplementedError
+def _visible(ranked: Lines, rows: Callable[[str], list[Row]], limit: int) -> list[tuple[float, Row]]:
+    """At least `limit` visible rows, with the score of each, if there are as many; the best are among them."""
+    found: list[tuple[float, Row]] = []
+    count, looked = max(limit, 16) * _FIRST_LOOK, 0
+    while limit > 0:
+        lines = ranked(count)
+        scores = {pk: (score, text) for pk, score, text in lines[looked:]}
+        for row in rows(json.dumps(list(scores))):
+            score, text = scores[row[0]]
+            if text is None or text == row[1]:
+                found.append((score, row))
+        if len(found) >= limit or len(lines) < count:
+            break
+        looked, count = len(lines), count * _LOOK_FURTHER
+    return found

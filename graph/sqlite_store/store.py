@@ -30,6 +30,7 @@ from graph.sqlite_store.queue import SqliteQueue
 from graph.sqlite_store.reader import SqliteReader
 from graph.sqlite_store.sessions import SqliteSessions
 from graph.sqlite_store.transaction import SqliteTransaction
+from graph.sqlite_store.vectors import Vectors
 from ontology.errors import Busy, Fault, Unavailable
 from ontology.instants import Instant
 from ontology.scope import Namespace, Purpose, Scope, Tenant
@@ -138,7 +139,9 @@ class SqliteStore:
         return [Scope(tenant=tenant, namespace=Namespace(row[0]), purpose=Purpose(row[1])) for row in rows]
 
     def scopes_to_index(self, model: str | None, *, limit: int) -> list[Scope]:
-        raise NotImplementedError
+        with self._reading() as connection:
+            rows = connection.all("scopes_to_index", (model, limit))
+        return [Scope(tenant=Tenant(row[0]), namespace=Namespace(row[1]), purpose=Purpose(row[2])) for row in rows]
 
     def ledger(self, tenant: Tenant) -> Iterator[tuple[str, tuple[object, ...]]]:
         if self._path == MEMORY:  # its one connection is not for a caller to keep
@@ -236,7 +239,7 @@ class SqliteStore:
             connection.close()
 
     def _open(self, busy_seconds: float) -> Connection:
-        connection = Connection(self._path, busy_seconds)
+        connection = Connection(self._path, busy_seconds, self._vectors)
         try:
             self._wait_for(lambda: connection.run("PRAGMA journal_mode = WAL"))
         except BaseException:
@@ -252,6 +255,7 @@ class SqliteStore:
 
     def _begin_process(self) -> None:
         self._pid = os.getpid()
+        self._vectors = Vectors()
         self._idle = []
         self._writer = None
         self._write_lock = threading.Lock()
@@ -292,6 +296,8 @@ class SqliteStore:
 
     def _scrub_after(self, transaction: SqliteTransaction, connection: Connection) -> None:
         """Once something was erased, empty the write-ahead log, which still has it, as soon as no reader needs it."""
+        if transaction.erased:
+            self._vectors.forget(transaction.scope.tenant)
         if transaction.erased or self._unscrubbed:
             self._unscrubbed = True
             with suppress(

@@ -10,9 +10,9 @@ from graph.sqlite_store.applying import Applying
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.forgetting import SqliteForgettingTransaction
 from graph.sqlite_store.handoffs import SqliteHandoffTransaction
+from graph.sqlite_store.indexing import SqliteSearchTransaction
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.reader import SqliteReader
-from graph.sqlite_store.searching import SqliteSearchTransaction
 from graph.sqlite_store.sessions import SqliteSessionTransaction
 from graph.sqlite_store.snapshot import FIRST_KEY, LAST_KEY
 from ontology.claims import Episode, Told
@@ -133,7 +133,7 @@ class SqliteTransaction(
         if self._applying is None:
             known = {slot: None if row is None else row[0] for slot, row in self._slot_rows.items()}
             self._keys = Keys(self._connection, self._scope.tenant, self.head.ledger or ledger, known)
-            self._applying = Applying(self._connection, self._keys)
+            self._applying = Applying(self._connection, self._keys, self._scope.tenant)
         self._slot_rows.clear()
         self._applying.apply(commit)
         self.erased |= commit.changes.erases or bool(commit.restated)

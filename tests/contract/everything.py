@@ -92,11 +92,23 @@ def _at(
         if predicate is not None:
             found = pages(partial(reader.of_predicate, predicate, as_of, certain=certain), page)
             yield as_of, certain, predicate, plain(found)
+    if not certain:
+        yield from _walked(reader, as_of, subjects)
     values = {f.version.value_key for s in subjects for f in reader.state([(s, None)], as_of, certain=False, page=ALL)}
     for value in sorted(values):
         for predicate in predicates:
             found = pages(partial(reader.holders, value, predicate, as_of, certain=certain), page)
             yield as_of, certain, value, predicate, plain(found)
+
+
+def _walked(reader: Reader, as_of: AsOf, subjects: Sequence[EntityId]) -> Iterator[tuple[Any, ...]]:
+    slots = [head.slot for head in reader.slots(None, limit=1000, after=None)]
+    for limit in (1, 2, 1000):
+        around = reader.around(subjects, as_of, limit=limit)
+        yield "around", as_of, limit, sorted((entity, list(edges)) for entity, edges in around.items())
+        yield "entity edges", as_of, limit, plain(reader.entity_edges(slots, as_of, limit=limit))
+    ids = {edge.fact for edges in around.values() for edge in edges}
+    yield "facts", as_of, plain(sorted(reader.facts(sorted(ids), as_of.known_at).items()))
 
 
 def _listed(reader: Reader, as_of: AsOf, texts: Sequence[str], page: int) -> Iterator[tuple[Any, ...]]:

@@ -22,6 +22,8 @@ PROMISED = (
     "as-of, 400 facts, against bare",
     "as-of, 800 facts, against bare",
     "as-of, from 400 to 800 facts",
+    "expansion of 3 hops and 1,000 edges",
+    "expansion of 3 hops and 1,000 edges, past an entity of degree 150, against without",
     "slot with 300 versions, current, against a normal one",
     "slot with 300 versions, at any valid time, against a normal one",
     "slot with 300 versions, as-of (both past), against a normal one",

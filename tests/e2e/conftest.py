@@ -41,6 +41,7 @@ ON_EVERY_STORE: Final = (
     "test_http_reading",
     "test_http_sessions",
     "test_http_retention",
+    "test_http_search",
     "test_http_story",
     "test_http_writing",
 )

@@ -43,6 +43,7 @@ NEEDED: Final[dict[str, frozenset[Grant]]] = {
     "put_ontology": frozenset({Grant.ADMIN}), "read_metrics": frozenset({Grant.ADMIN}),
     "forget": frozenset({Grant.FORGET}), "forget_subject": frozenset({Grant.FORGET}),
     "lift_tombstone": frozenset({Grant.ADMIN}),
+    "export_graph": Read | {Grant.EXPORT},
     "list_tombstones": frozenset(),  # one of two: see its own test
     "list_namespaces": frozenset(),  # any grant at all: what is listed is filtered
     "transfer_namespace": frozenset(),  # one of two: see its own test
@@ -59,6 +60,7 @@ WHERE: Final = {
 BODIES: Final[dict[str, dict[str, Any]]] = {
     "recall": {**SCOPE, "question": f"What is the note of {KEY}?"},
     "read_states": {**SCOPE, "pairs": [{"subject": KEY}]},
+    "search_memory": {**SCOPE, "text": MARKER},
     "write_claims": {**WRITE, "items": [{"subject": KEY, "predicate": "note", "value": MARKER}]},
     "withdraw_claim": {**WRITE, "expected_version": 1},
     "withdraw_source": WRITE,
@@ -102,7 +104,7 @@ class World:
     def _required(self, route: Route) -> dict[str, str]:
         given = {
             "subject": KEY, "known_from": "2026-01-01", "known_to": "2026-06-02", "valid_after": "2026-01-01",
-            "valid_until": "2026-06-02", "steps": "note",
+            "valid_until": "2026-06-02", "steps": "note", "source": KEY, "target": KEY,
         }  # fmt: skip
         fields = route.query.model_fields
         return {name: value for name, value in given.items() if name in fields and (

@@ -49,6 +49,7 @@ def test_operation_ids_are_unique_and_stable(document: dict[str, Any]) -> None:
         "read_log", "read_changes", "read_paths", "list_entities", "read_entity", "read_neighbourhood", "read_fact",
         "read_evidence", "read_versions", "replace_fact", "retract_fact", "withdraw_claim", "withdraw_source",
         "list_events", "read_ontology", "put_ontology", "read_health", "read_readiness",
+        "search_memory",
     } <= set(names)  # fmt: skip
 
 
@@ -56,8 +57,8 @@ def test_tags_come_in_reading_order(document: dict[str, Any]) -> None:
     order = [tag["name"] for tag in document["tags"]]
 
     assert order == [
-        "state", "recall", "claims", "review", "episodes", "operations", "sessions", "profiles", "handoffs", "facts",
-        "history", "entities", "ontology", "events", "forgetting", "namespaces", "server",
+        "state", "search", "recall", "claims", "review", "episodes", "operations", "sessions", "profiles", "handoffs",
+        "facts", "history", "entities", "analysis", "ontology", "events", "forgetting", "namespaces", "server",
     ]  # fmt: skip
     assert {tag for _, _, operation in operations(document) for tag in operation["tags"]} == set(order)
 

@@ -108,6 +108,12 @@ def walked(api: Api, ids: dict[str, str], known_at: str | None) -> dict[str, tup
             response = api.client.get(path, params=query, headers=headers)
             content = response.content.replace(KEY.encode(), b"")  # a refusal names what was asked for
             found[f"{route.name} {subject}"] = response.status_code, content
+    for text in (f"{MARKER} lind street lane quarantined said", "knows note bo cy"):
+        sought = {"text": text, "include": ["history", "held"], "limit": 200}
+        response = api.client.post(
+            "/v1/search", json=sought | ({"known_at": known_at} if known_at else {}), headers=headers
+        )
+        found[f"search {text}"] = response.status_code, response.content.replace(KEY.encode(), b"")
     return found
 
 

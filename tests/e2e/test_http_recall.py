@@ -8,6 +8,7 @@ import pytest
 
 from api.demo import seed
 from api.wiring import Services
+from graph.tokens import CautiousTokenizer
 from ontology.echoes import recalled
 from ontology.instants import parse_instant
 from ontology.scope import scope_of
@@ -96,9 +97,9 @@ def test_each_line_of_the_text_stands_in_the_fence_with_dates_source_and_marker(
 def test_the_text_keeps_its_budget_and_says_what_was_cut(story: Api) -> None:
     packet = ask(story, "Tell me all about mira", tokens=200)
 
-    assert packet["budget"] == {"tokens": 200, "tokens_used": packet["budget"]["tokens_used"], "tokenizer": "bytes/3",
+    assert packet["budget"] == {"tokens": 200, "tokens_used": packet["budget"]["tokens_used"], "tokenizer": "cautious",
         "milliseconds": 500}  # fmt: skip
-    assert -(-len(packet["text"].encode()) // 3) == packet["budget"]["tokens_used"] <= 200
+    assert CautiousTokenizer().count(packet["text"]) == packet["budget"]["tokens_used"] <= 200
     assert packet["truncated"] == {"cut_by": ["tokens"], "left_out": packet["counts"]["left_out"]}
     assert packet["counts"]["left_out"] > 0
     assert "left out: tokens" in packet["text"]

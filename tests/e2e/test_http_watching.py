@@ -357,7 +357,8 @@ def test_principals_have_shares_of_their_own(limited: Api) -> None:
 SHOWING: Final = {
     "read_state", "read_states", "read_claim", "list_held", "show_held", "read_fact", "read_evidence", "read_versions",
     "read_history", "read_audit", "read_belief", "read_believed", "read_diff", "read_log", "read_claims",
-    "read_entity", "read_entity_neighbourhood", "read_neighbourhood", "read_paths",
+    "read_entity", "read_entity_neighbourhood", "read_neighbourhood", "read_paths", "read_about", "recall",
+    "search_memory",
 }  # fmt: skip
 """Routes whose answer shows something that was said under a predicate, asked as they are there."""
 

@@ -79,6 +79,7 @@ def asking(client: httpx2.Client) -> Asking:
     requests: dict[tuple[str, str], tuple[str, Any, dict[str, str]]] = {
         ("GET", "/v1/state"): (f"/v1/state?{DEADLINE}", None, {}),
         ("POST", "/v1/state"): ("/v1/state", {"pairs": [{"subject": "mira"}]}, {}),
+        ("POST", "/v1/search"): ("/v1/search", {"text": "passport deadline"}, {}),
         ("POST", "/v1/recall"): ("/v1/recall", {"question": "When is mira's passport deadline?"}, {}),
         ("POST", "/v1/claims"): ("/v1/claims", {"items": [item]}, {}),
         ("GET", "/v1/claims/{id}"): (f"/v1/claims/{claim}", None, {}),
@@ -104,6 +105,10 @@ def asking(client: httpx2.Client) -> Asking:
         ("GET", "/v1/entities/{id}/neighbourhood"): (f"/v1/entities/{entity}/neighbourhood", None, {}),
         ("GET", "/v1/neighbourhood"): ("/v1/neighbourhood?subject=mira", None, {}),
         ("GET", "/v1/paths"): ("/v1/paths?subject=jonas&steps=works_at,located_in", None, {}),
+        ("GET", "/v1/analysis/components"): ("/v1/analysis/components", None, {}),
+        ("GET", "/v1/analysis/centrality"): ("/v1/analysis/centrality?measure=pagerank", None, {}),
+        ("GET", "/v1/analysis/paths"): ("/v1/analysis/paths?source=jonas&target=mira", None, {}),
+        ("GET", "/v1/analysis/graph"): ("/v1/analysis/graph", None, {}),
         ("GET", "/v1/ontology"): ("/v1/ontology", None, {}),
         ("PUT", "/v1/ontology"): ("/v1/ontology", pack, {}),
         ("GET", "/v1/events"): ("/v1/events", None, {}),

@@ -23,6 +23,7 @@ from api.app import GROUPS, create_app
 from api.routes.routing import Route
 from api.settings import read_settings
 from api.wiring import Services, open_services, services_over
+from consolidation.episodes import NewEpisode
 from consolidation.handoffs import NewHandoff
 from consolidation.items import Assert, Replace, Said
 from consolidation.sessions import NewNote, NewSession
@@ -45,7 +46,7 @@ MARKER: Final = re.compile(rb"mk\d+x\d+x\d+q")
 ID: Final = re.compile(rb"(?:ent|clm|fct)_[a-z2-7]{8}_\d+_\d+|(?:ses|hnd)_[0-9a-f]{32}")
 ROUTES: Final = [
     route for group in GROUPS for route in group.listed
-    if route.path.startswith("/v1/") and (route.method == "GET" or route.name == "read_states")
+    if route.path.startswith("/v1/") and (route.method == "GET" or route.name in ("read_states", "search_memory"))
 ]  # fmt: skip
 TENANT_WIDE: Final = {"list_namespaces"}
 INSTANTS: Final = ["2026-05-01", "2026-06-01T00:00:01Z", "2026-06-01T00:20:00Z", "2026-06-02"]
@@ -64,10 +65,14 @@ class Caller:
     permits: list[tuple[str, str, frozenset[Grant]]]
     headers: dict[str, str]
 
-    def may(self, grant: Grant, namespace: str, purpose: str) -> bool:
-        return any(
-            grant in grants and fnmatchcase(namespace, where) and fnmatchcase(purpose, why)
-            for where, why, grants in self.permits
+    def may(self, needed: tuple[Grant, ...], namespace: str, purpose: str) -> bool:
+        """Whether it has every grant of `needed` there."""
+        return all(
+            any(
+                grant in grants and fnmatchcase(namespace, where) and fnmatchcase(purpose, why)
+                for where, why, grants in self.permits
+            )
+            for grant in needed
         )
 
 
@@ -112,6 +117,8 @@ class World:
                 Replace(subject=mine, predicate="name", value=right, old=f"{mark} Mira", at="2026-01-15", said=said)
             )  # fmt: skip
         receipt: Any = self.services.writer.write(scope, f"{mark}-writer", items).receipt
+        said_by_all = NewEpisode(text=f"{mark} Mira said that a shared note {again} was held.")
+        self.services.recorder.record(scope, f"{mark}-writer", [said_by_all])
         opened = str(self.services.sessions.open(scope, f"{mark}-writer", NewSession()).receipt["id"])
         self.services.sessions.note(scope, f"{mark}-writer", SessionId(opened), [NewNote(text=f"{mark} noted")])
         new = NewHandoff(
@@ -169,6 +176,8 @@ class World:
         if route.name == "read_states":
             body = {"namespace": scope.namespace, "purpose": scope.purpose, "pairs": [{"subject": subject}] * 2}
             return path, "", orjson.dumps(body)
+        if route.name == "search_memory":
+            return path, "", orjson.dumps(self._sought(scope, of, subject))
         fields = route.query.model_fields
         query: dict[str, str] = (
             {"namespace": scope.namespace, "purpose": scope.purpose} if "namespace" in fields else {}
@@ -176,6 +185,7 @@ class World:
         wanted = {
             "subject": subject, "known_from": INSTANTS[0], "known_to": INSTANTS[1], "valid_after": "2025-01-01",
             "valid_until": INSTANTS[1], "steps": choose.choice(["lives_in", "knows,lives_in", "knows"]),
+            "source": subject, "target": f"{marker_of(of)}-oslo", "format": choose.choice(["json", "graphml"]),
         }  # fmt: skip
         query |= {n: v for n, v in wanted.items() if n in fields and (fields[n].is_required() or choose.random() < 0.8)}
         extra = {
@@ -190,6 +200,19 @@ class World:
                 "value": choose.choice([f"{marker_of(of)} note False", f"{marker_of(of)} Oslo"])
             }
         return path, urlencode(query), b""
+
+    def _sought(self, scope: Scope, of: Scope, subject: str) -> dict[str, Any]:
+        """A search for the words of some scope, also with what only some callers may see."""
+        choose, mark = self.random, marker_of(of)
+        body: dict[str, Any] = {
+            "namespace": scope.namespace, "purpose": scope.purpose, "limit": choose.choice([1, 20, 200]),
+            "text": choose.choice([f"{mark} Mira", f"{mark}-mira shared note", "shared held note", f"{mark} Oslo"]),
+        }  # fmt: skip
+        extra = {
+            "include": choose.choice([["history"], ["held"], ["history", "held"]]), "about": [subject],
+            "near": [subject], "known_at": choose.choice(INSTANTS), "predicates": ["note"], "recipe": "words",
+        }  # fmt: skip
+        return body | {name: value for name, value in extra.items() if choose.random() < 0.2}
 
     def _id(self, route: Route, scope: Scope, kind: str = "") -> str:
         kind = kind or {"facts": "fct", "claims": "clm", "sessions": "ses", "handoffs": "hnd"}.get(
@@ -221,7 +244,8 @@ class World:
         return sent[0]["status"], whole, answered
 
     def _judge(self, caller: Caller, route: Route, scope: Scope, request: str, status: int, answer: bytes) -> None:
-        allowed = caller.may(_needed(route), scope.namespace, scope.purpose)
+        needed = _needed(route) + ((Grant.REVIEW,) if '"held"' in request else ())
+        allowed = caller.may(needed, scope.namespace, scope.purpose)
         told = (caller.tenant, caller.permits, request, status, answer[:2000])
         assert status < 500, told
         if route.name not in TENANT_WIDE:
@@ -240,8 +264,10 @@ class World:
         self.seen["with rows"] += bool(markers) and status == 200
 
 
-def _needed(route: Route) -> Grant:
-    return Grant.REVIEW if route.tag == "review" else Grant.READ
+def _needed(route: Route) -> tuple[Grant, ...]:
+    if route.name == "export_graph":
+        return Grant.READ, Grant.EXPORT
+    return (Grant.REVIEW if route.tag == "review" else Grant.READ,)
 
 
 def on_sqlite(folder: Path) -> Services:

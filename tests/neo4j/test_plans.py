@@ -13,20 +13,27 @@ from neo4j import GraphDatabase, NotificationMinimumSeverity, Session
 
 from consolidation.items import Assert, Said
 from consolidation.write import Writer
-from graph.neo4j_store.database import QUERIES
+from graph.neo4j_store import database
+from graph.neo4j_store.vectors import can_filter
 from ontology.instants import DAY, parse_instant
 from ontology.packs import load_core, read_pack
 from ontology.scope import scope_of
 from tests.conftest import FrozenClock, SeededRandomness
 from tests.neo4j.stores import DATABASE, empty_store, server
+from tests.neo4j_server import version
 
 pytestmark = pytest.mark.neo4j
+
+QUERIES: Final = database.queries_for(can_filter(version()))
+"""As the server of the tests is asked them."""
 
 SCANNING: Final = {
     "tenants": "there is one node per tenant, and all are asked for",
     "migration": "there is one such node, if there is any",
 }
-OPERATIONS: Final = ("server", "indexes", "await_indexes", "settings", "server_clock", "current_user")
+OPERATIONS: Final = (
+    "server", "indexes", "vector_indexes", "await_indexes", "settings", "server_clock", "current_user",
+)  # fmt: skip
 """These ask the server about itself, not the graph."""
 PRODUCTS: Final = {
     "window": "each side is one row, an aggregate",
@@ -40,11 +47,17 @@ EAGER: Final = {
     name: "what deletes what it reads has to read it all first"
     for name in QUERIES
     if name.startswith(("erase_", "forget_", "remove_"))
-} | {"put_tenant": "it is one row, once per tenant"}
+} | {
+    "put_tenant": "it is one row, once per tenant",
+    "put_sentences": "whether a text is new is asked of all of some hundreds before any is written",
+    "share_vectors_a": "a vector goes from one text to another that is the same",
+    "share_vectors_b": "a vector goes from one text to another that is the same",
+}
 HOT: Final = (
     "state_now", "state_as_of", "history_now", "history_now_backwards", "history_as_of", "history_as_of_backwards",
     "history_by_recorded", "holders", "holders_backwards", "holders_by_recorded", "of_predicate_now",
-    "of_predicate_as_of", "audit", "window", "window_of_value", "slot_with_present",
+    "of_predicate_as_of", "audit", "window", "window_of_value", "slot_with_present", "edges_from", "edges_to",
+    "entity_edges",
 )  # fmt: skip
 
 COUNTED_SECONDS: Final = 30.0

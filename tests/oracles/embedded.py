@@ -6,8 +6,12 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Final
 
+from api.commands.asking import Asking
+from api.routes import search
+from api.settings import read_settings
 from api.wire.bodies import ClaimsBody
 from api.wire.violations import validated
+from api.wiring import services_over
 from consolidation.items import Promote, Reject
 from consolidation.policy import OWNER
 from consolidation.write import Writer
@@ -113,6 +117,14 @@ class EmbeddedMemory:
             }
             for each in told
         ]  # fmt: skip
+
+    def search(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        engine = self.engine
+        engine.clock.reading = AFTER_ALL
+        settings = read_settings(store="sqlite:///:memory:", tenant=self.scope.tenant)
+        services = services_over(engine.store, settings, engine.clock, engine.randomness)
+        asking = Asking(services, namespace=self.scope.namespace, purpose=self.scope.purpose)
+        return asking.post(search.routes, "/v1/search", body)
 
     def ask(self, query: Query) -> Any:
         with self.engine.store.read(self.scope) as reader:

@@ -51,6 +51,10 @@ class Memory(Protocol):
         """
         ...
 
+    def search(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer of `POST /v1/search` to a body without its scope."""
+        ...
+
     def ask(self, query: Query) -> Any:
         """The answer to a question in the form of the oracle files, names in place of ids.
 

@@ -118,6 +118,10 @@ class ServedMemory:
             body["import_recorded_at"] = format_instant(recorded_at)
         return self._send("POST", "/v1/claims", body, {} if key is None else {"Idempotency-Key": key})
 
+    def search(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        self._server.clock.reading = AFTER_ALL
+        return self._send("POST", "/v1/search", body)
+
     def ask(self, query: Query) -> Any:
         self._server.clock.reading = AFTER_ALL
         asked = {name: query[name] for name in IN_SLOT if query.get(name) is not None}

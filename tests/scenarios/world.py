@@ -71,6 +71,10 @@ class World:
         rows = self.memory.ask(asked | ({"certainty": "certain"} if certain else {}))
         return [f"{row['value']} [{_day(row['valid_from'])}, {_day(row['valid_to'])})" for row in rows]
 
+    def search(self, text: str, **asked: Any) -> dict[str, Any]:
+        """What a text leads to, after all was said."""
+        return self.memory.search({"text": text, **asked})
+
     def recorded(self) -> list[Instant]:
         """The recorded time of every write, in order."""
         return [parse_instant(text) for text in self.memory.ask({"kind": "recorded"})]

@@ -17,7 +17,7 @@ from ontology.scope import Tenant, scope_of
 API: Final = Path(__file__).resolve().parents[2] / "api"
 ROUTES: Final = sorted((API / "routes").glob("*.py")) + sorted((API / "wire").glob("*.py"))
 MAKERS: Final = {"Scope", "scope_of", "Permitted", "permitted", "permitted_namespace", "permitted_tenant"}
-DOORS: Final = {"store", "writer", "recorder", "forgetter", "sessions", "handoffs", "serving", "_store"}
+DOORS: Final = {"store", "writer", "recorder", "forgetter", "sessions", "handoffs", "serving", "indexer", "_store"}
 CALL: Final = API / "routes" / "call.py"
 
 
@@ -55,7 +55,7 @@ def test_the_call_asks_for_a_scope_nowhere_but_at_the_choke_point() -> None:
     assert {name for name in made if name in MAKERS} == {"permitted", "permitted_namespace", "permitted_tenant"}
     doors = [n for n in nodes(CALL) if isinstance(n, ast.Attribute) and n.attr in DOORS]
     demands = [n for n in nodes(CALL) if isinstance(n, ast.Attribute) and n.attr == "demand"]
-    undemanding = {"namespaces", "findings", "_queued"}
+    undemanding = {"namespaces", "findings", "findings of the index", "_queued"}
     """What takes no scope: namespaces are shown by grant, and findings are not of memory."""
     assert len(doors) == len(demands) + len(undemanding)
 

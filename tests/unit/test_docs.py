@@ -8,6 +8,9 @@ from typing import Any, Final
 import typer
 import yaml
 
+from api.agents.offer import offered
+from api.agents.prompts import PROMPTS
+from api.agents.resources import RESOURCES, TEMPLATES
 from api.app import GROUPS
 from api.cli import app
 from api.commands.answering import EXIT_CODES, EXIT_OF
@@ -59,6 +62,13 @@ def test_no_setting_is_named_that_is_none() -> None:
 def test_every_route_is_named_and_none_that_is_none() -> None:
     routes = {f"{r.method} {r.path.replace(':path', '')}" for group in GROUPS for r in group.listed}
     assert {row for row in ROWS if row.split()[0] in ("GET", "POST", "PUT", "DELETE")} == routes
+
+
+def test_every_tool_resource_and_prompt_of_agents_is_named() -> None:
+    tools = [tool.name for tool in offered(Settings(mcp_tools="review"))]
+    prompts = [each.declared.name for each in PROMPTS]
+    addresses = [each.uri for each in RESOURCES] + [f"{each.name}/ID" for each in TEMPLATES]
+    assert [name for name in (*tools, *prompts, *addresses) if f"`{name}`" not in README] == []
 
 
 def test_every_problem_type_is_named_with_its_status_and_exit_code() -> None:

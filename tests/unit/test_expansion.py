@@ -1,6 +1,6 @@
 """Walks agree with a brute force over all rectangles, stop at their budgets and say so."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 
 import pytest
@@ -9,12 +9,16 @@ from hypothesis import strategies as st
 
 from graph.expansion import Node, PathBudget, Paths, Step, paths
 from graph.neighbourhood import Budget, Expansion, neighbourhood
+from graph.periods import ALWAYS
 from graph.ports import Reader
-from ontology.claims import Entity
+from graph.walking import Edge
+from ontology.claims import Entity, Trust
 from ontology.errors import NotFound
-from ontology.facts import AsOf
-from ontology.ids import EntityId
+from ontology.events import SlotHead
+from ontology.facts import AsOf, Fact, Version
+from ontology.ids import EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
+from ontology.intervals import Interval
 from ontology.values import Value, ValueType, entity_value
 from tests.naive_store import NaiveReader
 from tests.readings import Key
@@ -38,7 +42,15 @@ class Graph(World):
     def reader(self) -> Reader:
         reader = super().reader()
         assert isinstance(reader, NaiveReader)
-        reader._tables.entities += [Entity(id=node, namespace=SCOPE.namespace, key=None) for node in NODES]
+        tables = reader._tables
+        tables.entities += [Entity(id=node, namespace=SCOPE.namespace, key=None) for node in NODES]
+        tables.heads += [
+            SlotHead(
+                slot=slot, version=Version(1), last=None, functional=False, plain=True, trust=Trust.OBSERVED,
+                rejected=False,
+            )
+            for slot in dict.fromkeys(version.slot for version in tables.versions)
+        ]  # fmt: skip
         return reader
 
 
@@ -259,3 +271,63 @@ def test_what_held_only_before_is_not_around_now() -> None:
 
     assert told(around(graph, A)) == []
     assert told(around(graph, A, as_of=AsOf(valid_at=Instant(5), known_at=Instant(OPEN_END - 1)))) == [(A, "p", B)]
+
+
+def test_of_a_wide_entity_those_that_began_to_hold_last_are_followed() -> None:
+    began = {"first": 0, "second": 1, "third": 2}
+    world: dict[Key, list[dict[str, bool]]] = {
+        (A, "p"): [{name: True for name, start in began.items() if start <= cell} for cell in range(len(GRID) - 1)]
+    }
+
+    found = around(Graph([world]), A, budget=budget(fan_out=2), as_of=AsOf(valid_at=GRID[2], known_at=NOW.known_at))
+
+    assert sorted(value for _, _, value in told(found)) == ["second", "third"]
+    assert found.wide == (A,)
+
+
+def test_each_entity_says_how_it_was_reached_and_over_which_time_the_way_holds() -> None:
+    near: list[dict[str, bool]] = [{}, {B: True}, {B: True}, {B: True}, {}]
+    far: list[dict[str, bool]] = [{}, {}, {C: True}, {C: True}, {C: True}]
+    found = around(Graph([{(A, "p"): near, (C, "x"): [{}] * 5, (B, "q"): far}]), A, as_of=AsOf(
+        valid_at=GRID[2], known_at=NOW.known_at
+    ))  # fmt: skip
+
+    ids = {f.version.slot.predicate: f.version.id for f in found.facts}
+    assert [(r.entity, r.via, r.holds) for r in found.entities] == [
+        (A, None, ALWAYS), (B, ids["p"], Interval(GRID[1], GRID[4])), (C, ids["q"], Interval(GRID[2], GRID[4])),
+    ]  # fmt: skip
+
+
+@given(graph=graphs, valid_at=st.sampled_from(INSTANTS))
+def test_the_way_to_an_entity_holds_at_the_instant_asked_about(graph: Graph, valid_at: Instant) -> None:
+    found = around(graph, A, as_of=AsOf(valid_at=valid_at, known_at=NOW.known_at))
+
+    facts = {f.version.id: f.version for f in found.facts}
+    assert all(valid_at in reached.holds for reached in found.entities)
+    for reached in found.entities[1:]:
+        assert reached.via is not None
+        version = facts[reached.via]
+        assert version.valid_from <= reached.holds.start < reached.holds.end <= version.valid_to
+        assert reached.entity in (version.slot.subject, version.value.text)
+
+
+def test_a_layer_is_read_at_once_and_whole_facts_of_the_answer_alone() -> None:
+    graph = said(*((A, "p", node) for node in (B, C, D)), (B, "q", "text"), (C, "q", "text"))
+    reader = graph.reader()
+    asked: list[tuple[str, int]] = []
+    around_, facts_ = reader.around, reader.facts
+
+    def around_told(entities: Sequence[EntityId], as_of: AsOf, *, limit: int) -> Mapping[EntityId, Sequence[Edge]]:
+        asked.append(("around", len(entities)))
+        return around_(entities, as_of, limit=limit)
+
+    def facts_told(ids: Sequence[FactId], known_at: Instant) -> Mapping[FactId, Fact]:
+        asked.append(("facts", len(ids)))
+        return facts_(ids, known_at)
+
+    setattr(reader, "around", around_told)  # noqa: B010
+    setattr(reader, "facts", facts_told)  # noqa: B010
+    found = neighbourhood(reader, [A], NOW, budget(edges=4, hops=2), still)
+
+    assert len(found.facts) == 4
+    assert asked == [("around", 1), ("around", 3), ("facts", 4)]

@@ -118,7 +118,7 @@ def test_a_store_that_is_busy_fails_the_work_and_no_question() -> None:
 def test_what_comes_to_nothing_ends() -> None:
     store = FailingStore("a text")
     store.forgets = True
-    assert indexer(store, HashingEmbedder()).work() == 1
+    assert indexer(store, HashingEmbedder()).work() == 0
 
 
 def test_a_question_does_not_wait_where_much_is_behind() -> None:

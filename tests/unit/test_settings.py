@@ -80,6 +80,13 @@ def test_an_empty_variable_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
         ("LOG_LEVEL", "loud"),
         ("TENANT", "Not A Name"),
         ("BODY_BYTES_MAX", "1"),
+        ("EMBEDDER", "all-MiniLM-L6-v2"),
+        ("EMBEDDER", "openai:"),
+        ("EMBEDDER_URL", "127.0.0.1:11434/v1"),
+        ("EMBEDDER_URL", "ftp://127.0.0.1/v1"),
+        ("EMBEDDER_URL", "http://ada:secret@host/v1"),
+        ("EMBEDDER_KEY", "two words"),
+        ("EMBEDDER_SECONDS", "0"),
     ],
 )
 def test_what_cannot_be_read_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
@@ -173,6 +180,13 @@ def test_a_secret_is_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_PASSWORD", "hush-hush")
     monkeypatch.setenv("NEO4J_URI", "bolt://ada:hush-hush@host:7687")
     assert "hush" not in repr(effective()) + repr(read_settings().neo4j_password)
+    monkeypatch.setenv("VIGENCIA_EMBEDDER_KEY", "hush-hush")
+    assert "hush" not in repr(effective()) + repr(read_settings().embedder_key)
+    monkeypatch.setenv("VIGENCIA_EMBEDDER_KEY", "hush hush")
+    with pytest.raises(Incorrect) as caught:
+        read_settings()
+    assert "hush" not in str(caught.value)
+    monkeypatch.delenv("VIGENCIA_EMBEDDER_KEY")
     assert "***" in {each.value for each in effective()}
 
 
