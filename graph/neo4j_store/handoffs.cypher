@@ -35,7 +35,8 @@ RETURN a.principal, a.adopted_at
 // name: put_adoption
 MATCH (h:Handoff {key: $key})
 MERGE (a:Adoption {key: $adoption})
-ON CREATE SET a.handoff = $key, a.principal = $principal, a.adopted_at = $adopted_at
+ON CREATE SET a.handoff = $key, a.principal = $principal, a.adopted_at = $adopted_at, a.tenant = h.tenant,
+  a.expires_at = h.expires_at
 RETURN count(a)
 
 // name: expired_handoffs
@@ -44,13 +45,9 @@ WHERE h.tenant = $tenant AND h.expires_at <= $now
 RETURN count(h)
 
 // name: drop_adoptions
-MATCH (h:Handoff) USING INDEX SEEK h:Handoff(tenant, expires_at)
-WHERE h.tenant = $tenant AND h.expires_at <= $now
-CALL (h) {
-  MATCH (a:Adoption) USING INDEX SEEK a:Adoption(handoff, adopted_at)
-  WHERE a.handoff = h.key AND a.adopted_at IS NOT NULL
-  DETACH DELETE a
-}
+MATCH (a:Adoption) USING INDEX SEEK a:Adoption(tenant, expires_at)
+WHERE a.tenant = $tenant AND a.expires_at <= $now
+DETACH DELETE a
 
 // name: drop_handoffs
 MATCH (h:Handoff) USING INDEX SEEK h:Handoff(tenant, expires_at)

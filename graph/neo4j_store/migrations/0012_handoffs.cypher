@@ -8,3 +8,4 @@ CREATE INDEX handoff_end IF NOT EXISTS FOR (n:Handoff) ON (n.tenant, n.expires_a
 
 CREATE CONSTRAINT adoption_key IF NOT EXISTS FOR (n:Adoption) REQUIRE n.key IS UNIQUE;
 CREATE INDEX adoption_handoff IF NOT EXISTS FOR (n:Adoption) ON (n.handoff, n.adopted_at);
+CREATE INDEX adoption_end IF NOT EXISTS FOR (n:Adoption) ON (n.tenant, n.expires_at);
