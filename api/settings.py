@@ -257,8 +257,12 @@ class Settings(BaseSettings):
     streams_max: int = Field(
         100, ge=0, le=10_000, description="how many event streams a server keeps open, half of them for one principal"
     )
-    mcp_tools: Literal["standard", "review"] = Field(
-        "standard", description="which tools agents get by MCP: `standard`, or `review` with those for the inbox, too"
+    mcp_tools: Literal["standard", "review", "memory"] = Field(
+        "standard",
+        description=(
+            "which tools agents get by MCP: `standard`, `review` with those for the inbox, too, or `memory`: those of "
+            "the reference memory server"
+        ),
     )
     mcp_read_only: bool = Field(False, description="whether agents get by MCP only the tools that read")
     mcp_key: SecretStr | None = Field(

@@ -54,6 +54,8 @@ class Instants:
     known_at: Instant | None
     dates: tuple[Dated, ...]
     """In the order of the words; those that are not used have no instant."""
+    rest: str
+    """The question without the dates that are understood."""
 
 
 _BLANKS: Final = re.compile(" ")
@@ -95,7 +97,13 @@ def instants_of(question: str, now: Instant, zone: str, date_of: DateOf) -> Inst
         if match["event"]:
             dates[index] = _event(match, axis, known_at, date_of)
     usable = _usable([dates[index] for index in sorted(dates)], now)
-    return Instants(valid_at=_first(usable, Axis.VALID), known_at=_first(usable, Axis.KNOWN), dates=tuple(usable))
+    rest = question
+    for (match, _), dated in sorted(zip(found, usable, strict=True), key=lambda each: -each[0][0].start()):
+        if dated.instant is not None:
+            rest = f"{rest[: match.start()]} {rest[match.end() :]}"
+    return Instants(
+        valid_at=_first(usable, Axis.VALID), known_at=_first(usable, Axis.KNOWN), dates=tuple(usable), rest=rest
+    )  # fmt: skip
 
 
 def _found(question: str) -> Iterator[tuple[re.Match[str], Axis]]:

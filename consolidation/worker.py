@@ -209,10 +209,12 @@ class Worker:
     def _index(self) -> None:
         """Index what is to be found, soon after it was written; for a while longer where nothing is."""
         assert self._indexes is not None
-        self._indexes.warm()
-        pause = 0.0
+        pause, is_warm = 0.0, False
         while not self._stop.wait(pause):
             try:
+                if not is_warm:
+                    is_warm = True
+                    self._indexes.warm()
                 did = self._indexes.work(stopped=self._stop.is_set)
                 pause = 0.0 if did else min(pause + POLL_SECONDS, INDEX_SECONDS_MAX)
             except (Busy, Unavailable) as exc:

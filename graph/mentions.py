@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Final, NamedTuple
 
 from graph.ports import Page, Reader
+from graph.topics import SMALL_WORDS
 from ontology.claims import Entity
 from ontology.facts import AsOf
 from ontology.ids import EntityId
@@ -27,7 +28,9 @@ NAMESAKES_MAX: Final = 5
 _RUN_MAX: Final = 5
 """Words of a key, or of a name that is looked up as it is written."""
 _LOOK_UPS_MAX: Final = 40
-_CANDIDATES_MAX: Final = 50
+_CANDIDATES_MAX: Final = 100
+_PARTS_MAX: Final = 4
+_PART_CHARS: Final = 3
 _ALIKE: Final = 83.0
 """Of 100: one letter of six may be another, and `Ormand` is not `Oman`."""
 _FUZZY_CHARS: Final = 5
@@ -39,12 +42,17 @@ _POSSESSIVE: Final = re.compile(r"(?<=\w)['’]s?$", re.IGNORECASE)
 _AROUND: Final = ".,;:!?\"'()[]{}<>«»„“”‘’¿¡…`*"
 
 
+_Names = defaultdict[tuple[str, ...], dict[EntityId, None]]
+
+
 class How(IntEnum):
     """How well the words fit, best first."""
 
     EXACT = 0
     ALIKE = 1
+    """Spelt nearly so."""
     PART = 2
+    """A part of the name, such as the first of two."""
 
 
 class Span(NamedTuple):
@@ -95,9 +103,8 @@ def mentions(reader: Reader, question: str, as_of: AsOf) -> Mentions:
     for span, entity in _by_key(reader, text):
         found[How.EXACT, span][entity.id] = None
         known[entity.id] = entity
-    called = dict(_called(reader, text, as_of))
-    for span, how, id in _by_name(text, called):
-        found[how, span][id] = None
+    for (how, span), ids in _by_name(reader, text, as_of).items():
+        found[how, span] |= ids
     missing = sorted({id for ids in found.values() for id in ids} - known.keys())
     known |= reader.entities_by_id(missing) if missing else {}
     return _chosen(reader, text, found, known, as_of)
@@ -110,6 +117,8 @@ class _Text:
         self.question = unicodedata.normalize("NFC", question)
         self.words: list[str] = []
         """Case-folded."""
+        self.named: list[bool] = []
+        """Of each word, whether it is written as a name is: with a capital letter, or a digit."""
         self.pieces: list[tuple[str, Span]] = []
         """What stands between blanks, without the marks around it, and the words that it is made of."""
         self._places: list[tuple[int, int]] = []
@@ -127,6 +136,7 @@ class _Text:
         start = len(self.words)
         for word in _WORD.finditer(bare):
             self.words.append(_folded(word[0]))
+            self.named.append(_looks_like_name(word[0]))
             self._places.append((offset + word.start(), offset + word.end()))
         if len(self.words) > start:
             self.pieces.append((bare, Span(start, len(self.words))))
@@ -160,13 +170,40 @@ def _keys(pieces: Sequence[str]) -> Iterator[str]:
         yield whole.replace(" ", "_").casefold()
 
 
-def _called(reader: Reader, text: _Text, as_of: AsOf) -> Iterator[tuple[tuple[str, ...], set[EntityId]]]:
+def _by_name(reader: Reader, text: _Text, as_of: AsOf) -> dict[tuple[How, Span], dict[EntityId, None]]:
+    found: dict[tuple[How, Span], dict[EntityId, None]] = defaultdict(dict)
+    parts: dict[Span, None] = {}
+    for name, ids in _called(reader, text, as_of).items():
+        for span, how in _places(name, text):
+            if how is How.PART:
+                parts[span] = None
+            else:
+                found[how, span] |= ids
+    for span in list(parts)[:_PARTS_MAX]:
+        said = tuple(text.words[span.start : span.end])
+        for name, ids in _names_like(reader, " ".join(said), as_of).items():  # all that it is a part of, or none
+            if _is_part(said, name):
+                found[How.PART, span] |= ids
+    return found
+
+
+def _called(reader: Reader, text: _Text, as_of: AsOf) -> _Names:
     """Names and aliases that may stand in the question, as their words, with those that are called so."""
-    names: dict[tuple[str, ...], set[EntityId]] = defaultdict(set)
-    for written in _written_as_names(text):
+    names = _names_like(reader, " ".join(text.words), as_of)
+    behind = reader.to_index(None).statements > 0  # what was named a moment ago may not be indexed yet
+    for written in _written_as_names(text) if behind else ():
         listed = reader.list_entities(as_of, type=None, name=written, limit=NAMESAKES_MAX, after=None)
-        names[_words(written)].update(entity.id for entity in listed)
-    yield from ((words, ids) for words, ids in names.items() if words and ids)
+        if listed:
+            names[_words(written)] |= dict.fromkeys(entity.id for entity in listed)
+    return names
+
+
+def _names_like(reader: Reader, text: str, as_of: AsOf) -> _Names:
+    names: _Names = defaultdict(dict)
+    for hit in reader.match_names(text, as_of, limit=_CANDIDATES_MAX):
+        if words := _words(hit.fact.version.value.text):
+            names[words][hit.fact.version.slot.subject] = None
+    return names
 
 
 def _written_as_names(text: _Text) -> list[str]:
@@ -180,22 +217,37 @@ def _looks_like_name(piece: str) -> bool:
     return piece[:1].isupper() or any(character.isdigit() for character in piece)
 
 
-def _by_name(text: _Text, called: Mapping[tuple[str, ...], Iterable[EntityId]]) -> Iterator[tuple[Span, How, EntityId]]:
-    for words, ids in called.items():
-        for start in range(len(text.words)):
-            found = _fit(words, text.words[start : start + len(words)])
-            if found is not None:
-                how, length = found
-                yield from ((Span(start, start + length), how, id) for id in ids)
+def _places(name: tuple[str, ...], text: _Text) -> Iterator[tuple[Span, How]]:
+    """Where a name, one that is spelt nearly so, or a part of it stands in a question.
+
+    What is not the very name must be written as one; so must a name that is a small word, such as `Will`.
+    """
+    for start in range(len(text.words)):
+        said = tuple(text.words[start : start + len(name)])
+        span = Span(start, start + len(said))
+        if said == name:
+            if text.named[start] or not SMALL_WORDS.issuperset(name):
+                yield span, How.EXACT
+        elif not text.named[start]:
+            continue
+        elif len(said) == len(name) and all(map(_alike, name, said)):
+            yield span, How.ALIKE
+        else:
+            for length in range(len(said) - 1, 0, -1):
+                if _is_part(said[:length], name):
+                    yield Span(start, start + length), How.PART
+                    break
 
 
-def _fit(name: tuple[str, ...], said: Sequence[str]) -> tuple[How, int] | None:
-    """How well the words that stand somewhere fit a name, and how many of them do."""
-    if name == tuple(said):
-        return How.EXACT, len(name)
-    if len(name) == len(said) and all(map(_alike, name, said)):
-        return How.ALIKE, len(name)
-    return None
+def _is_part(said: tuple[str, ...], name: tuple[str, ...]) -> bool:
+    """Whether words are a part of a name that tells who is meant: the rest of it has no number and no short word."""
+    if len(said) >= len(name) or SMALL_WORDS.issuperset(said) or max(map(len, said)) < _PART_CHARS:
+        return False
+    for start in range(len(name) - len(said) + 1):
+        rest = name[:start] + name[start + len(said) :]
+        if name[start : start + len(said)] == said:
+            return all(word.isalpha() and len(word) >= _PART_CHARS for word in rest)
+    return False
 
 
 def _alike(one: str, other: str) -> bool:

@@ -7,10 +7,10 @@ from typing import Final
 
 from graph.expansion import Milliseconds
 from graph.fence import fenced, visible
-from graph.naming import names_of
+from graph.naming import NAME, names_of
 from graph.ports import Reader
 from graph.recall import Found, Gathered, Why, kind_of
-from graph.searching import Statement
+from graph.searching import ChunkHit, Statement
 from graph.sentences import sentence
 from graph.tokens import Tokenizer
 from ontology.claims import Claim, Told
@@ -76,14 +76,25 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quote:
+    """Words of an episode as they are told: what was said, whether or not it holds."""
+
+    hit: ChunkHit
+    text: str
+    """As it stands in the packet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Packet:
     text: str
     tokens: int
     lines: tuple[Line, ...]
+    quotes: tuple[Quote, ...]
+    """Behind the lines."""
     conflicts: tuple[tuple[FactId, ...], ...]
     """Facts that rival for one slot, whether or not they are all told."""
     left_out: int
-    """Facts that were gathered and are not told."""
+    """Facts and quotes that were gathered and are not told."""
     cut_by: tuple[str, ...]
     """The limits that were met, in the order in which they were."""
 
@@ -119,21 +130,22 @@ class _Packing:
         told = gathered.found[: limits.lines + _TRIES]
         unclear = [id for each in gathered.mentions.unclear for id in each.entities]
         self._names = names_of(reader, [*_entities(told), *unclear], as_of)
+        self._found = [each for each in gathered.found if not self._is_said_by_all(each)]
         self._lines: list[Line] = []
+        self._quotes: list[Quote] = []
         self._cut_by = dict.fromkeys(gathered.cut_by)
 
     def fill(self) -> None:
         passed_over = 0
         used = self._tokens()
-        for each in self._gathered.found:
-            if len(self._lines) >= self._limits.lines:
+        for told in self._told():
+            if len(self._lines) + len(self._quotes) >= self._limits.lines:
                 self._cut_by["lines"] = None
                 return
-            line = self._line(each)
-            cost = self._tokenizer.count(f"{line.text}\n")
+            cost = self._tokenizer.count(f"{told.text}\n")
             if used + cost <= self._limits.tokens:
                 used += cost
-                self._lines.append(line)
+                self._keep(told)
                 continue
             self._cut_by["tokens"] = None
             passed_over += 1
@@ -141,20 +153,38 @@ class _Packing:
                 return
 
     def packet(self) -> Packet:
-        while self._lines and self._tokens() > self._limits.tokens:
-            self._lines.pop()  # a text may have more tokens than its parts, and what is said of the cut has some
+        while (self._quotes or self._lines) and self._tokens() > self._limits.tokens:
+            # a text may have more tokens than its parts, and what is said of the cut has some
+            (self._quotes or self._lines).pop()
             self._cut_by["tokens"] = None
         text = self._text()
         if self._tokenizer.count(text) > self._limits.tokens:
             self._cut_by["tokens"] = None
             text = fenced((), (), ())
         return Packet(
-            text=text, tokens=self._tokenizer.count(text), lines=tuple(self._lines), conflicts=self._conflicts,
-            left_out=self._left_out(), cut_by=tuple(self._cut_by),
+            text=text, tokens=self._tokenizer.count(text), lines=tuple(self._lines), quotes=tuple(self._quotes),
+            conflicts=self._conflicts, left_out=self._left_out(), cut_by=tuple(self._cut_by),
         )  # fmt: skip
 
+    def _told(self) -> Iterator[Line | Quote]:
+        """What there is to tell, each read when it is wanted."""
+        yield from map(self._line, self._found)
+        yield from map(_quote, self._gathered.quotes)
+
+    def _keep(self, told: Line | Quote) -> None:
+        if isinstance(told, Line):
+            self._lines.append(told)
+        else:
+            self._quotes.append(told)
+
+    def _is_said_by_all(self, each: Found) -> bool:
+        """Whether it only says the name by which each line calls its subject."""
+        version = each.fact.version
+        called = _best(version.slot.subject, self._names)
+        return each.why is not Why.ASKED and version.slot.predicate == NAME and version.value.text == called
+
     def _left_out(self) -> int:
-        return len(self._gathered.found) - len(self._lines)
+        return len(self._found) + len(self._gathered.quotes) - len(self._lines) - len(self._quotes)
 
     def _tokens(self) -> int:
         return self._tokenizer.count(self._text())
@@ -162,7 +192,8 @@ class _Packing:
     def _text(self) -> str:
         known_at = format_instant(self._as_of.known_at)
         asked = f"As of {_short(self._as_of.valid_at)}, as known at {known_at}."
-        lines = [*self._unclear(), *(line.text for line in self._lines)] or ["(nothing is known)"]
+        told: list[Line | Quote] = [*self._lines, *self._quotes]
+        lines = [*self._unclear(), *(each.text for each in told)] or ["(nothing is known)"]
         return fenced([" ".join((asked, *self._beside.remarks))], lines, self._notes())
 
     def _unclear(self) -> Iterator[str]:
@@ -181,7 +212,7 @@ class _Packing:
             notes.append(f"{more}{_counted(beside.waiting, 'episode')} not read yet.")
         notes += [self._pointer(name) for name in self._gathered.live]
         if self._left_out():
-            notes.append(f"{_counted(self._left_out(), 'fact')} left out: {', '.join(self._cut_by) or 'lines'}.")
+            notes.append(f"{_counted(self._left_out(), 'line')} left out: {', '.join(self._cut_by) or 'lines'}.")
         return notes
 
     def _pointer(self, name: str) -> str:
@@ -208,6 +239,15 @@ class _Packing:
             self._cut_by["milliseconds"] = None
             return []
         return self._reader.evidence(version, self._as_of.known_at, limit=SOURCES_MAX, after=None)
+
+
+def _quote(hit: ChunkHit) -> Quote:
+    said = hit.episode.episode
+    when = f"said on {_short(said.observed_at)}" if said.observed_at is not None else "said at an unknown time"
+    about = (
+        f"{when} by {visible(said.source)}; kept since {_short(hit.episode.recorded_at)}; whether it holds is not told"
+    )
+    return Quote(hit=hit, text=f'> "{_cut(visible(hit.text))}" ({about}) [{visible(hit.chunk.episode)}]')
 
 
 def _about(fact: Fact, kind: Kind, claims: Sequence[Claim], rivals: int) -> Iterator[str]:

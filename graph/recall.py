@@ -10,11 +10,13 @@ from functools import partial
 from typing import Final
 
 from graph.expansion import Milliseconds
-from graph.mentions import Mentions, Named, mentions
+from graph.mentions import Mentions, mentions
 from graph.naming import ALIAS, NAME
 from graph.neighbourhood import Budget, neighbourhood
-from graph.ports import PAIRS_MAX, Page, Reader
-from graph.topics import inverses, spoken_of
+from graph.ports import Page, Reader
+from graph.searching import ChunkHit
+from graph.sentences import label
+from graph.topics import inverses, spoken_of, stems
 from ontology.facts import AsOf, Fact
 from ontology.ids import EntityId, FactId
 from ontology.schema import Kind, Predicate, Schema, Volatility
@@ -51,6 +53,8 @@ class Found:
     why: Why
     depth: int
     """Steps from the nearest entity that is named."""
+    place: int
+    """In what a search found; 0 for others."""
     share: float
     """How much of the predicate the question speaks of."""
 
@@ -58,11 +62,13 @@ class Found:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
     found: list[Found]
-    """By (why, depth, what the question speaks of first, in the order of naming, certain first, latest start first,
-    id)."""
+    """By (why, depth, place in a search, what the question speaks of first, in the order of naming, certain first,
+    latest start first, id)."""
     mentions: Mentions
     live: tuple[str, ...]
     """Predicates that the question speaks of whose values only a tool has."""
+    quotes: tuple[ChunkHit, ...]
+    """Words of episodes that a search found, best first."""
     cut_by: tuple[str, ...]
     """The limits that were met, in the order in which they were."""
 
@@ -72,6 +78,7 @@ class Asking:
     """A question, and what it may cost."""
 
     text: str
+    """Without its dates."""
     as_of: AsOf
     kinds: Collection[Kind]
     """Which sorts of facts are wanted; empty for all."""
@@ -79,17 +86,31 @@ class Asking:
     """Of the clock that is handed in."""
 
 
-Searching = Callable[[], Sequence[Fact]]
-"""Facts that a search finds for the question, visible at its two instants, best first."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """What a search finds for a question, visible at its two instants, best first."""
+
+    facts: Sequence[Fact]
+    quotes: Sequence[ChunkHit]
+    """Words of episodes."""
+
+
+Searching = Callable[[Sequence[EntityId]], Searched]
+"""Searches for the question, near to the entities that it names."""
 
 
 def gather(reader: Reader, schema: Schema, asking: Asking, clock: Milliseconds, search: Searching | None) -> Gathered:
-    """All that is worth telling. Looks up what is named at least, however little time there is."""
+    """All that is worth telling. Looks up what is named at least, however little time there is.
+
+    What lies around is walked to where exact state is not enough; it is searched there too, and wherever the question
+    has words that no name and no predicate accounts for.
+    """
     work = _Gathering(reader, schema, asking, clock)
     work.read_state()
-    if not work.is_enough():
+    enough = work.is_enough()
+    if not enough:
         work.walk()
-    if search is not None:
+    if search is not None and not (enough and work.is_understood()):
         work.search(search)
     return work.gathered()
 
@@ -108,6 +129,7 @@ class _Gathering:
         read_back = spoken_of(asking.text, schema, backwards)
         self._backwards = {backwards[name]: share for name, share in read_back.items()}
         self._found: dict[FactId, Found] = {}
+        self._quotes: tuple[ChunkHit, ...] = ()
         self._cut_by: dict[str, None] = {"words": None} if self._mentions.cut else {}
 
     # ---- the steps
@@ -115,18 +137,15 @@ class _Gathering:
     def read_state(self) -> None:
         """What holds of those who are named; of nobody in particular, what holds under the predicates."""
         topics = list(self._shares)[:TOPICS_MAX]
-        pairs = [(id, topic) for id in self._named for topic in topics][:PAIRS_MAX]
-        if pairs:
-            self._add(self._page(partial(self._reader.state, pairs, self._as_of, certain=False)))
         for id in self._named:
+            self._add(self._all_of(id, topics))
             if not self._has_time():
                 return
-            self._add(self._all_of(id))
             self._add(self._pointing_at(id, topics), back=True)
         if not self._named and not self._mentions.unclear:
             for topic in topics:
                 if self._shares[topic] >= ENOUGH and self._has_time():
-                    self._add(self._under(topic))
+                    self._add(self._page(partial(self._reader.of_predicate, topic, self._as_of, certain=False)))
 
     def is_enough(self) -> bool:
         """Whether each of those who are named has a fact under what the question speaks of."""
@@ -142,7 +161,7 @@ class _Gathering:
         """What lies around those who are named."""
         if not self._named or not self._has_time():
             return
-        left = int(self._asking.deadline - self._clock())
+        left = int((self._asking.deadline - self._clock()) / 2)  # half of it, so that a search has some too
         budget = Budget(
             hops=WALK.hops, nodes=WALK.nodes, edges=WALK.edges, fan_out=WALK.fan_out, milliseconds=max(left, 0)
         )
@@ -153,29 +172,53 @@ class _Gathering:
             depth = min(depths.get(end, WALK.hops) for end in _ends(fact))
             self._put(fact, Why.AROUND, depth + 1)
 
+    def is_understood(self) -> bool:
+        """Whether each word that says something is a part of a name or of a predicate."""
+        accounted = [each.words for each in self._mentions.named]
+        for name, share in self._shares.items():
+            if share > 0:
+                accounted += [name, label(name, self._schema)]
+        return stems(self._asking.text) <= stems(" ".join(accounted))
+
     def search(self, search: Searching) -> None:
         if self._has_time():
-            for fact in search():
-                self._put(fact, Why.FOUND, 0)
+            searched = search(self._named)
+            for place, fact in enumerate(searched.facts):
+                self._put(fact, Why.FOUND, 0, place=place)
+            self._quotes = tuple(searched.quotes)
 
     def gathered(self) -> Gathered:
         order = {id: place for place, id in enumerate(self._named)}
         found = sorted(self._found.values(), key=lambda each: _order(each, order))
         live = [name for name, share in self._shares.items() if share >= ENOUGH and self._is_live(name)]
-        return Gathered(found=found, mentions=self._mentions, live=tuple(live), cut_by=tuple(self._cut_by))
+        return Gathered(
+            found=found, mentions=self._mentions, live=tuple(live), quotes=self._quotes, cut_by=tuple(self._cut_by)
+        )
 
     # ---- reading
 
-    def _all_of(self, id: EntityId) -> Iterator[Fact]:
-        return self._page(partial(self._reader.state, [(id, None)], self._as_of, certain=False))
-
-    def _under(self, predicate: str) -> Iterator[Fact]:
-        return self._page(partial(self._reader.of_predicate, predicate, self._as_of, certain=False))
+    def _all_of(self, id: EntityId, topics: Iterable[str]) -> Iterator[Fact]:
+        """All that holds of an entity, or as much as is read at once; what the question speaks of in any case."""
+        facts = self._reader.state([(id, None)], self._as_of, certain=False, page=Page(FACTS_MAX + 1))
+        yield from facts[:FACTS_MAX]
+        if len(facts) > FACTS_MAX:
+            self._cut_by["facts"] = None
+            pairs = [(id, topic) for topic in topics]
+            if pairs:
+                yield from self._page(partial(self._reader.state, pairs, self._as_of, certain=False))
 
     def _pointing_at(self, id: EntityId, topics: Iterable[str]) -> Iterator[Fact]:
+        """What points at an entity under the predicates that the question speaks of."""
+        entities = (topic for topic in topics if self._takes_entities(topic))
+        wanted = list(dict.fromkeys((*self._backwards, *entities)))[:TOPICS_MAX]
+        if not wanted:
+            return
         key = value_key(entity_value(id))
-        wanted = [*dict.fromkeys((*self._backwards, *(topic for topic in topics if self._takes_entities(topic))))]
-        for predicate in wanted[:TOPICS_MAX]:
+        facts = self._reader.holders(key, None, self._as_of, certain=False, page=Page(FACTS_MAX + 1))
+        if len(facts) <= FACTS_MAX:
+            yield from (fact for fact in facts if fact.version.slot.predicate in wanted)
+            return
+        for predicate in wanted:
             if self._has_time():
                 yield from self._page(partial(self._reader.holders, key, predicate, self._as_of, certain=False))
 
@@ -195,12 +238,12 @@ class _Gathering:
             asked = back or self._shares.get(name, 0.0) > 0
             self._put(fact, Why.ASKED if asked else Why.STATE, 0)
 
-    def _put(self, fact: Fact, why: Why, depth: int) -> None:
+    def _put(self, fact: Fact, why: Why, depth: int, *, place: int = 0) -> None:
         name = fact.version.slot.predicate
         if self._is_live(name) or not self._is_wanted(name) or fact.version.id in self._found:
             return
         share = max(self._shares.get(name, 0.0), self._backwards.get(name, 0.0))
-        self._found[fact.version.id] = Found(fact=fact, why=why, depth=depth, share=share)
+        self._found[fact.version.id] = Found(fact=fact, why=why, depth=depth, place=place, share=share)
 
     def _is_wanted(self, name: str) -> bool:
         kinds = self._asking.kinds
@@ -241,9 +284,6 @@ def _order(each: Found, named: dict[EntityId, int]) -> tuple[object, ...]:
     version = each.fact.version
     nearest = min((named.get(end, len(named)) for end in _ends(each.fact)), default=len(named))
     return (
-        each.why, each.depth, -each.share, version.slot.predicate in _LAST, nearest, not version.certain,
+        each.why, each.depth, each.place, -each.share, version.slot.predicate in _LAST, nearest, not version.certain,
         -version.valid_from, version.id,
     )  # fmt: skip
-
-
-__all__ = ["Asking", "Found", "Gathered", "Named", "Searching", "Why", "gather", "kind_of"]

@@ -9,13 +9,13 @@ from graph.terms import terms
 from ontology.patterns import Meaning
 from ontology.schema import Cardinality, Predicate, Schema
 
-_SMALL_WORDS: Final = """
-a about also an and are as at be by can did do does for from had has have he her his how i in is it its last me my now
-of on or our she that the their there they this to was we were what when where which who whom whose why will with you
-your
+_SMALL: Final = """
+a about also an and are as at be by can could did do does for from had has have he her his how i in is it its last may
+me might my now of on or our shall she should that the their there they this to was we were what when where which who
+whom whose why will with would you your
 """
-_EMPTY: Final = frozenset(_SMALL_WORDS.split())
-"""What says nothing of a predicate."""
+SMALL_WORDS: Final = frozenset(_SMALL.split())
+"""What says nothing of a predicate, and names nobody where it is not written as a name."""
 _ENDINGS: Final = ("ies", "ing", "ed", "es", "s", "e", "y")
 _STEM_CHARS: Final = 3
 _PARTS: Final = re.compile(r"[^\W_]+")
@@ -29,13 +29,19 @@ def spoken_of(question: str, schema: Schema, names: Iterable[str]) -> dict[str, 
     """
     asked = stems(question)
     shares = {name: _share(name, schema, asked) for name in dict.fromkeys(names)}
-    return dict(sorted(((n, s) for n, s in shares.items() if s > 0), key=lambda item: (-item[1], item[0])))
+    found = [(name, share) for name, share in shares.items() if share > 0]
+    return dict(sorted(found, key=lambda each: (-each[1], -len(stems(each[0]) & asked), each[0])))
 
 
 def stems(text: str) -> frozenset[str]:
     """The words of a text that say something, without their endings."""
     words = (word for term in terms(text) for word in _PARTS.findall(term))
-    return frozenset(_stem(word) for word in words if word not in _EMPTY)
+    return frozenset(_stem(word) for word in words if word not in SMALL_WORDS)
+
+
+def telling(question: str) -> str:
+    """The words of a question that say something, as they stand."""
+    return " ".join(word for word in terms(question) if word not in SMALL_WORDS)
 
 
 def _share(name: str, schema: Schema, asked: frozenset[str]) -> float:

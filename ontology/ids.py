@@ -5,8 +5,7 @@ nothing to another; `locate` gives the place back to a store, which keeps intege
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final, NewType, TypeAlias
+from typing import Final, NamedTuple, NewType, TypeAlias
 
 from ontology.errors import NotFound, shown
 
@@ -42,8 +41,7 @@ _KINDS: Final = {
 _ID: Final = re.compile(r"(ent|clm|fct|epi|opr|frg)_([a-z2-7]{8})_(\d{1,18})_(\d{1,9})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a thing was made: the ledger, the position of the commit and the ordinal in it."""
 
     ledger: Ledger

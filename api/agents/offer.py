@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from api.agents import reasons
 from api.agents.endpoints import Endpoints
+from api.agents.graph_tools import GRAPH_TOOLS
 from api.agents.tooling import Tool
 from api.agents.tools import REVIEWING, TOOLS
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def offered(settings: "Settings") -> list[Tool[Any]]:
     """The tools of a server, in the order in which it lists them."""
-    tools = {"standard": TOOLS, "review": TOOLS + REVIEWING}[settings.mcp_tools]
+    tools = {"standard": TOOLS, "review": TOOLS + REVIEWING, "memory": GRAPH_TOOLS}[settings.mcp_tools]
     return [tool for tool in tools if tool.reads or not settings.mcp_read_only]
 
 

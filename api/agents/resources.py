@@ -41,11 +41,15 @@ TEMPLATES: Final = (
     _template("entities", "id", "A thing with what is believed of it.", dated=True),
     _template("facts", "id", "One fact, with the version of its slot.", dated=True),
     _template("episodes", "id", "What was said, word for word, and the claims that cite it.", dated=False),
+    _template("profiles", "id", "The few stable facts about a subject worth having at hand each time.", dated=True),
+    _template("about", "id", "Everything that is held on a subject, the first page of it.", dated=True),
 )
 _ROUTES: Final[Mapping[str, str]] = {
     "entities": "/v1/entities/{id}",
     "facts": "/v1/facts/{id}",
     "episodes": "/v1/episodes/{id}",
+    "profiles": "/v1/profiles/{id}",
+    "about": "/v1/subjects/{id}/about",
 }
 
 

@@ -202,10 +202,11 @@ def _refused(problem: Document) -> types.CallToolResult:
 
 def _problem(error: VigenciaError, request_id: str) -> Document:
     """The same document as over HTTP, where what a client may wait for stands in a header."""
-    body = bytes(error_response(error, request_id=request_id).body).decode()
-    document: Document = json.loads(_writable(json.dumps(json.loads(body), ensure_ascii=False)))
-    if error.retry_after is not None:
-        document["retry_after"] = error.retry_after
+    response = error_response(error, request_id=request_id)
+    said = json.loads(bytes(response.body))
+    document: Document = json.loads(_writable(json.dumps(said, ensure_ascii=False)))
+    if "retry-after" in response.headers:
+        document["retry_after"] = int(response.headers["retry-after"])
     return document
 
 

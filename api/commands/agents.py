@@ -13,7 +13,7 @@ def mcp(
         bool | None, typer.Option("--read-only", help="Offer only tools that read; VIGENCIA_MCP_READ_ONLY.")
     ] = None,
     tools: Annotated[
-        str | None, typer.Option("--tools", help="Which tools: standard or review; VIGENCIA_MCP_TOOLS.")
+        str | None, typer.Option("--tools", help="Which tools: standard, review or memory; VIGENCIA_MCP_TOOLS.")
     ] = None,
     tenant: options.Tenant = None,
     store: options.Store = None,

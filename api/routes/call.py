@@ -70,7 +70,7 @@ SPEND: Final = "vigencia.spend"
 M = TypeVar("M", bound=BaseModel)
 
 WAIT_SECONDS_MAX: Final = 30.0
-INDEXING_MILLISECONDS: Final = 250
+INDEXING_MILLISECONDS: Final = 500
 """How long a search waits for what was written a moment ago to be indexed."""
 EMBEDDING_SECONDS: Final = 1.0
 """How long it waits for a vector of its text."""
@@ -183,18 +183,18 @@ class Call:
         """Remember what the caller was served in a session, of a scope that was asked for reading."""
         self.services.serving.register(scope.demand(Grant.READ), self.principal.name, session, versions)
 
-    def caught_up(self, scope: Permitted) -> Indexed:
+    def caught_up(self, scope: Permitted, milliseconds: int = INDEXING_MILLISECONDS) -> Indexed:
         """What was written a moment ago in a scope that was asked for reading is indexed now, if that takes little."""
-        return self.services.indexer.catch_up(scope.demand(Grant.READ), INDEXING_MILLISECONDS)
+        return self.services.indexer.catch_up(scope.demand(Grant.READ), milliseconds)
 
-    def meaning(self, scope: Permitted, text: str) -> Asked:
+    def meaning(self, scope: Permitted, text: str, seconds: float = EMBEDDING_SECONDS) -> Asked:
         """A text as a vector of the model that serves a scope that was asked for reading, or why it is none."""
         embedder, permitted_scope = self.services.embedder, scope.demand(Grant.READ)
         if embedder is None:
-            return ask(None, NO_MODELS, text, EMBEDDING_SECONDS)
+            return ask(None, NO_MODELS, text, seconds)
         with self.services.store.read(permitted_scope) as reader:
             models = reader.models()
-        return ask(embedder, models, text, EMBEDDING_SECONDS)
+        return ask(embedder, models, text, seconds)
 
     def operations(self, scope: Permitted, ids: Sequence[OperationId]) -> list[Operation]:
         """Operations of a scope that was asked for reading, or in which one was just queued. Raises `NotFound`."""

@@ -1,30 +1,39 @@
 """What an agent asks in the turn: a question in words, answered in a small dated packet."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
 from starlette.responses import Response
 
+from api.auth.permission import Permitted
 from api.routes.call import Call
 from api.routes.reading import moment, snapshot
 from api.routes.routing import READ, Routes
 from api.wire import recalled, rendering
+from api.wire.found import note_said
 from api.wire.live import live
 from api.wire.queries import NoQuery
 from api.wire.recalled import QUESTION, RecallBody, Recalled
 from consolidation.questions import Instants, instants_of
+from graph.embedding import Asked
 from graph.happenings import happened
 from graph.mentions import mentions
 from graph.packet import Beside, Limits, Packet, pack
 from graph.ports import Reader
-from graph.recall import Asking, Gathered, gather
+from graph.ranking import BALANCED
+from graph.recall import Asking, Gathered, Searched, gather
+from graph.search import Found, FoundFact, Sought, search
+from graph.searching import ChunkHit
 from graph.state import resolve_for, served_at
 from graph.tokens import CautiousTokenizer
+from graph.topics import telling
 from ontology.errors import JSON, Incorrect
 from ontology.facts import AsOf
 from ontology.grants import Grant
+from ontology.ids import EntityId
 from ontology.instants import Instant, check_zone
 from ontology.operations import State
 from ontology.schema import Schema
@@ -33,6 +42,8 @@ routes = Routes("recall", "What memory says to a question in words, small enough
 
 WAITING_MAX: Final = 200
 """So many episodes that are not read yet are counted."""
+FOUND_MAX: Final = 50
+"""So much is taken from a search."""
 _TOKENIZER: Final = CautiousTokenizer()
 
 
@@ -51,14 +62,22 @@ def recall(call: Call, query: NoQuery) -> Response:
     `text` is for the model: what others said stands fenced in it, as data. It gives no permission to act.
     """
     body = call.body(RecallBody)
-    waiting = _waiting(call, body)
+    scope = call.scope(body.namespace, body.purpose, needs=Grant.READ)
+    waiting = _waiting(call, scope)
+    if body.min_position is not None:
+        with snapshot(call, body.namespace, body.purpose, body.min_position):
+            pass  # what is indexed next has that position
+    quarter = body.milliseconds // 4
+    call.caught_up(scope, quarter)
+    meaning = call.meaning(scope, body.question, quarter / 1000)
     with snapshot(call, body.namespace, body.purpose, body.min_position) as reader:
         now = call.services.clock.now()
         schema = call.schemas.of(reader)
         as_of, judged_at, instants = _instants(reader, schema, body, now)
-        deadline = _milliseconds() + body.milliseconds  # from here on: the first date that is read loads a library
-        asking = Asking(text=body.question, as_of=as_of, kinds=body.wanted(), deadline=deadline)
-        gathered = gather(reader, schema, asking, _milliseconds, None)
+        deadline = _milliseconds() + 2 * quarter  # from here on: the first date that is read loads a library
+        asking = Asking(text=instants.rest, as_of=as_of, kinds=body.wanted(), deadline=deadline)
+        searching = _Search(reader, schema, asking, judged_at, meaning, episodes=body.episodes)
+        gathered = gather(reader, schema, asking, _milliseconds, searching)
         beside = Beside(
             held=sum(reader.held_counts().values()), waiting=min(waiting, WAITING_MAX),
             more_waiting=waiting > WAITING_MAX, remarks=(),
@@ -68,12 +87,44 @@ def recall(call: Call, query: NoQuery) -> Response:
         answer = _lines(reader, packet, as_of, judged_at) | _asked(reader, gathered, instants, body)
         answer |= live(schema, gathered.live) or {"live": []}
     answer |= _told(packet, beside, body)
+    answer["search"] = recalled.searched(searching.found)
     if body.session is not None:
-        scope = call.scope(body.namespace, body.purpose, needs=Grant.READ)
         call.served(scope, body.session, [line.fact.version for line in packet.lines])
     call.packed(packet.tokens, len(packet.lines))
     answer["as_of"] = rendering.as_of(as_of, now)
     return Response(orjson.dumps(answer), media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+class _Search:
+    """The search that a question may need, and what came of it."""
+
+    def __init__(
+        self, reader: Reader, schema: Schema, asking: Asking, judged_at: Instant, meaning: Asked, *, episodes: bool
+    ) -> None:
+        self._reader = reader
+        self._schema = schema
+        self._asking = asking
+        self._judged_at = judged_at
+        self._meaning = meaning
+        self._episodes = episodes
+        self.found: Found | None = None
+        """`None` where none was needed."""
+
+    def __call__(self, near: Sequence[EntityId]) -> Searched:
+        text = telling(self._asking.text)
+        if not text:
+            return Searched(facts=(), quotes=())
+        sought = Sought(
+            text=text, as_of=self._asking.as_of, served_at=self._judged_at, limit=FOUND_MAX, facts=True,
+            episodes=self._episodes, kinds=frozenset(self._asking.kinds), predicates=frozenset(), about=(),
+            near=tuple(near), history=False, held=False, policy=BALANCED,
+        )  # fmt: skip
+        self.found = search(self._reader, self._schema, sought, self._meaning, _milliseconds)
+        items = [item for item, _ in self.found.items]
+        return Searched(
+            facts=[item.fact for item in items if isinstance(item, FoundFact)],
+            quotes=[item for item in items if isinstance(item, ChunkHit)],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +169,8 @@ def _instants(reader: Reader, schema: Schema, body: RecallBody, now: Instant) ->
     return as_of, served_at(now, known_at, as_of), instants
 
 
-def _waiting(call: Call, body: RecallBody) -> int:
+def _waiting(call: Call, scope: Permitted) -> int:
     """How many episodes of the scope are not read yet, one more than are counted at most."""
-    scope = call.scope(body.namespace, body.purpose, needs=Grant.READ)
     limit = WAITING_MAX + 1
     states = (State.QUEUED, State.RUNNING)
     return min(sum(len(call.operations_in(scope, state, limit=limit, after=None)) for state in states), limit)
@@ -131,7 +181,8 @@ def _lines(reader: Reader, packet: Packet, as_of: AsOf, judged_at: Instant) -> d
     names = rendering.names_in(reader, versions)
     heads = rendering.versions_of(reader, versions)
     lines: list[JSON] = [recalled.line(line, names, heads, as_of.known_at, judged_at) for line in packet.lines]
-    return {"text": packet.text, "lines": lines}
+    note_said(reader, [quote.hit for quote in packet.quotes])
+    return {"text": packet.text, "lines": lines, "quotes": [recalled.quote(quote) for quote in packet.quotes]}
 
 
 def _asked(reader: Reader, gathered: Gathered, instants: Instants, body: RecallBody) -> dict[str, JSON]:

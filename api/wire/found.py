@@ -22,7 +22,7 @@ def found_wire(
 ) -> Wire:
     """An answer but for its instants. What it shows is noted for the audit."""
     items = [item for item, _ in found.items]
-    _note_said(reader, items)
+    note_said(reader, items)
     versions = [item.fact.version for item in items if isinstance(item, FoundFact)]
     told = [item.told for item in items if isinstance(item, FoundClaim)]
     names = {**rendering.names_in(reader, versions), **rendering.names_told(reader, told)}
@@ -96,8 +96,8 @@ def _place(part: Part | None) -> JSON:
     return None if part is None else {"rank": part.rank, "score": round(part.score, 6)}
 
 
-def _note_said(reader: Reader, items: Sequence[Item]) -> None:
-    """An episode says word for word what the claims that cite it say."""
+def note_said(reader: Reader, items: Sequence[Item]) -> None:
+    """Note for the audit: an episode says word for word what the claims that cite it say."""
     for episode in dict.fromkeys(EpisodeId(item.chunk.episode) for item in items if isinstance(item, ChunkHit)):
         for told in reader.claims_of_episode(episode):
             note(told.claim.slot.subject, told.claim.slot.predicate)

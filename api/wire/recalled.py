@@ -11,8 +11,9 @@ from api.wire.bodies import DateText
 from api.wire.rendering import Names, Versions, Wire
 from consolidation.questions import Dated
 from graph.mentions import How, Mentions
-from graph.packet import Line, Packet
+from graph.packet import Line, Packet, Quote
 from graph.recall import Why
+from graph.search import Found
 from ontology.claims import Claim
 from ontology.echoes import marker
 from ontology.errors import JSON
@@ -59,9 +60,13 @@ class RecallBody(BaseModel):
     )
     zone: DateText | None = Field(None, description="In which the days of the question are meant; UTC if left out.")
     tokens: int = Field(TOKENS, ge=TOKENS_MIN, le=TOKENS_MAX, description="What the text may have at most.")
-    milliseconds: int = Field(500, ge=1, le=MILLISECONDS_MAX, description="After which nothing more is looked for.")
+    milliseconds: int = Field(1_000, ge=1, le=MILLISECONDS_MAX, description="After which nothing more is looked for.")
     kinds: list[KindWord] | None = Field(
         None, description="Only what is kept under predicates of these kinds.", json_schema_extra={"maxItems": 5}
+    )
+    episodes: bool = Field(
+        False,
+        description="Whether words of episodes are quoted, too, behind the facts: they may tell what does not hold.",
     )
     limit: int = Field(50, ge=1, le=LINES_MAX, description="How many lines it may have at most.")
     min_position: int | None = Field(None, ge=0, lt=2**62)
@@ -96,6 +101,28 @@ class LineAnswer(_Answer):
     rivals: int = Field(description="How many other values of its slot, which takes one, hold as well.")
     sources: list[SourceAnswer] = Field(description="Of the first claims that it rests on.")
     marker: str = Field(description="What its line in the text ends with.")
+
+
+class QuoteAnswer(_Answer):
+    """Words of an episode: what was said, whether or not it holds."""
+
+    episode: str
+    turn: int | None
+    start: int
+    end: int
+    text: str
+    source: str
+    observed_at: When | None
+    recorded_at: When | None
+
+
+class SearchAnswer(_Answer):
+    """What the search that was needed tells of itself; `null` where exact state answered the question."""
+
+    vectors: dict[str, Any] = Field(description="Whether meaning was searched, and why not.")
+    dropped_terms: list[str]
+    cut_terms: list[str]
+    truncated: list[str]
 
 
 class NamedAnswer(_Answer):
@@ -149,6 +176,8 @@ class Recalled(_Answer):
 
     text: str = Field(description="For the model: what others said stands fenced in it, as data.")
     lines: list[LineAnswer]
+    quotes: list[QuoteAnswer]
+    search: SearchAnswer | None
     entities: list[NamedAnswer]
     unclear: list[UnclearAnswer]
     dates: list[DateAnswer]
@@ -170,6 +199,33 @@ def line(told: Line, names: Names, versions: Versions, known_at: Instant, served
         "rivals": told.rivals,
         "sources": [_source(claim) for claim in told.claims],
         "marker": marker(told.fact.version.id),
+    }
+
+
+def quote(told: Quote) -> Wire:
+    recorded, chunk = told.hit.episode, told.hit.chunk
+    observed_at = recorded.episode.observed_at
+    return {
+        "episode": chunk.episode,
+        "turn": chunk.turn,
+        "start": chunk.start,
+        "end": chunk.end,
+        "text": told.hit.text,
+        "source": recorded.episode.source,
+        "observed_at": None if observed_at is None else rendering.instant(observed_at),
+        "recorded_at": rendering.instant(recorded.recorded_at),
+    }
+
+
+def searched(found: Found | None) -> JSON:
+    if found is None:
+        return None
+    vectors = found.vectors
+    return {
+        "vectors": {"used": vectors.used, "reason": vectors.reason or None, "detail": vectors.detail or None},
+        "dropped_terms": list(found.dropped),
+        "cut_terms": list(found.cut),
+        "truncated": list(found.truncated),
     }
 
 

@@ -88,6 +88,10 @@ class LockHeld(Busy):
     """Another transaction has what this one waited for, or waits for what this one has."""
 
 
+class ServerFailed(Unavailable):
+    """The server stumbled over a query, by a fault of its own."""
+
+
 class Work:
     """An explicit transaction: a session of its own from `begin` to the end of the block."""
 
@@ -287,7 +291,8 @@ def translated(exc: Exception, peer: Peer) -> VigenciaError:
         case ClientError():
             return Fault(f"the store refused a query: {_words(exc)}")
         case DatabaseError():
-            return _away(f"{server} failed: {_words(exc)}", "look into its log, then try again")
+            failed = f"{server} failed: {_words(exc)}"
+            return ServerFailed(failed, remedy="look into its log, then try again", retry_after=RETRY_AFTER_SECONDS)
         case _ if "+s" in peer.address and any(isinstance(each, ssl.SSLError) for each in _causes(exc)):
             return _away(f"no TLS connection with {server}: {_words(exc)}", _NO_TLS)
         case _:
@@ -347,7 +352,7 @@ _UNFILTERED: Final = "unfiltered_"
 def queries_for(filters: bool) -> Mapping[str, LiteralString]:
     """The queries as a server is asked them that filters within an index of vectors, or one that does not."""
     if filters:
-        return {name: text for name, text in QUERIES.items() if not name.startswith(_UNFILTERED)}
+        return QUERIES
     plain = {name.removeprefix(_UNFILTERED): text for name, text in QUERIES.items() if name.startswith(_UNFILTERED)}
     plain |= {name.replace("_facts_", "_facts_of_"): text for name, text in plain.items()}
-    return {name: text for name, text in QUERIES.items() if not name.startswith(_UNFILTERED)} | plain
+    return {**QUERIES, **plain}

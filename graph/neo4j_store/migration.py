@@ -37,8 +37,8 @@ def migrate(database: Database) -> None:
         return
     began = time.monotonic()
     log.info("the database %r is there; making its constraints and indexes, which may take minutes", database.name)
-    _with_patience(lambda: database.change(_LOCK, {}), lambda: _drop_orphans(database, _LOCK))
-    _with_patience(lambda: _migrate(database, known))
+    with_patience(lambda: database.change(_LOCK, {}), lambda: _drop_orphans(database, _LOCK))
+    with_patience(lambda: _migrate(database, known))
     log.info("the constraints and indexes are online after %.1f s", time.monotonic() - began)
 
 
@@ -78,7 +78,7 @@ def _drop_orphans(database: Database, text: str) -> None:
             database.change(QUERIES["drop_index"], {"name": name})
 
 
-def _with_patience(action: Callable[[], object], unblock: Callable[[], object] | None = None) -> None:
+def with_patience(action: Callable[[], object], unblock: Callable[[], object] | None = None) -> None:
     """Do `action` as soon as no other process is at it; `unblock` what seems to be left of one that is gone.
 
     Two that create one constraint at once clash (a `Fault`).

@@ -1270,7 +1270,7 @@ SHOW CONSTRAINTS YIELD name RETURN name
 SHOW INDEXES YIELD name RETURN name
 
 // name: vector_indexes
-SHOW VECTOR INDEXES YIELD name, properties RETURN name, properties
+SHOW VECTOR INDEXES YIELD name, properties, state RETURN name, properties, state
 
 // name: drop_index
 DROP INDEX $name IF EXISTS

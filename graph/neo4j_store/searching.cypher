@@ -7,7 +7,7 @@
 // A tenant has two sides, `a` and `b`: vectors are served from one, and those of another model may be made on the other.
 // `wants_a` is the scope of a text without a vector on side `a`. A query whose name ends with `_a` is there for `b` too:
 // each `_a` in it is a `_b` then. A fact has the vector of its statement, for the index that knows the times of facts;
-// a server that cannot filter within such an index is asked `unfiltered` in its place.
+// a server that cannot filter within such an index, or stumbles, is asked `unfiltered` in its place.
 // What the index of full texts gives is awaited first, for it is written after the commit.
 
 // name: count_unwritten
@@ -186,14 +186,17 @@ RETURN [t.position, t.ordinal, t.number, t.turn, t.start, t.end, t.text],
   2 * vector.similarity.cosine(t.vector_a, $vector) - 1, t.written = $scope AND t.recorded_at <= $known_at
 
 // name: nearest_facts_a
-// All of a scope are compared.
-MATCH (t:Statement) WHERE t.written = $scope AND t.vector_a IS NOT NULL AND ($abouts IS NULL OR t.about IN $abouts)
-WITH t.said AS said, 2 * vector.similarity.cosine(t.vector_a, $vector) - 1 AS score
+// All of a scope are compared. What has no vector and wants none has one that is all zeros.
+MATCH (t:Statement)
+WHERE t.written = $scope AND (t.vector_a IS NOT NULL OR t.wants_a IS NULL) AND ($abouts IS NULL OR t.about IN $abouts)
+WITH t.said AS said, CASE WHEN t.vector_a IS NULL OR $vector IS NULL THEN 0.0
+  ELSE 2 * vector.similarity.cosine(t.vector_a, $vector) - 1 END AS score
 RETURN said, score, true ORDER BY score DESC, said SKIP $skip LIMIT $limit
 
 // name: nearest_chunks_a
-MATCH (t:Chunk) WHERE t.written = $scope AND t.vector_a IS NOT NULL
-WITH t, 2 * vector.similarity.cosine(t.vector_a, $vector) - 1 AS score
+MATCH (t:Chunk) WHERE t.written = $scope AND (t.vector_a IS NOT NULL OR t.wants_a IS NULL)
+WITH t, CASE WHEN t.vector_a IS NULL OR $vector IS NULL THEN 0.0
+  ELSE 2 * vector.similarity.cosine(t.vector_a, $vector) - 1 END AS score
 ORDER BY score DESC, t.position DESC, t.ordinal DESC, t.number SKIP $skip LIMIT $limit
 RETURN [t.position, t.ordinal, t.number, t.turn, t.start, t.end, t.text], score, t.recorded_at <= $known_at
 
@@ -245,7 +248,7 @@ CALL db.create.setNodeVectorProperty(t, 'vector_a', p[1])
 SET t.wants_a = null
 
 // name: put_no_vectors_a
-// Of a text without meaning all is zero, which has no direction: it is near to nothing.
+// All zeros have no direction: as near to everything as anything else, and no entry of an index.
 UNWIND $texts AS text
 MATCH (t:Text) WHERE t.text_of = text
 SET t.vector_a = null, t.wants_a = null

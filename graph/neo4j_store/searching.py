@@ -10,9 +10,10 @@ from typing import Final, TypeVar
 from graph import decoding
 from graph.neo4j_store import keys
 from graph.neo4j_store.codec import Row, key
+from graph.neo4j_store.database import ServerFailed
 from graph.neo4j_store.episodes import EpisodeReads
 from graph.neo4j_store.facts import FactReads
-from graph.neo4j_store.vectors import Sides, sides
+from graph.neo4j_store.vectors import Sides, sides, unfiltered
 from graph.ports import Order
 from graph.searching import Chunk, ChunkHit, FactHit, Models, Statement, TextKey, ToIndex, Vector
 from graph.terms import trigrams, words
@@ -127,7 +128,7 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
         if side is None or limit < 1 or (predicates is not None and not predicates):
             return []
         named = None if predicates is None else sorted(predicates)
-        asked = self._in_scope() | {"vector": vector.tolist(), "predicates": named} | self._window_of(as_of, history)
+        asked = self._in_scope() | {"vector": _direction(vector), "predicates": named} | self._window_of(as_of, history)
         query = f"near_facts_{side}" if named is None else f"near_facts_of_{side}"
         abouts = None if named is None else self._abouts(named)
 
@@ -145,7 +146,7 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
         if side is None or limit < 1:
             return []
         known_at = min(known_at, self._head.recorded_at)
-        asked = self._in_scope() | {"vector": vector.tolist(), "known_at": known_at}
+        asked = self._in_scope() | {"vector": _direction(vector), "known_at": known_at}
 
         def exactly() -> list[ChunkHit]:
             return self._chunks(f"nearest_chunks_{side}", {"vector": asked["vector"]}, known_at, limit)
@@ -169,7 +170,7 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
         return of_all if side is None else f"{of_side}_{side}"
 
     def _side_for(self, vector: Vector, model: str) -> str | None:
-        """Where vectors of a model are that one may be near to. Raises `Incorrect` for other dimensions."""
+        """Where the vectors of a model are, if there are any. Raises `Incorrect` for other dimensions."""
         found = self._sides()
         side = found.side_of(model)
         if side is None:
@@ -177,7 +178,7 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
         expected = found.models[side].dimensions
         if vector.shape != (expected,):
             raise Incorrect(f"vectors of {model!r} have {expected} dimensions, this has {vector.size}; give one of it")
-        return side if vector.any() else None
+        return side
 
     def _abouts(self, predicates: Collection[str]) -> list[str]:
         return [keys.about_key(self._scope, predicate) for predicate in sorted(predicates)]
@@ -246,21 +247,27 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
     ) -> list[H]:  # fmt: skip
         """Hits among the nearest that an index gives, of more of them while there are too few.
 
-        An index walks a graph of vectors and may miss some; so where too few are found in a scope with few vectors, or
-        among very many neighbours, all of the scope is compared.
+        Of few vectors, or behind very many neighbours, all of the scope is compared: exact, and soon done.
         """
+        count_of = sum(row[0] for row in self._run(count, self._in_scope() | {"limit": _FEW + 1}))
+        if count_of <= _FEW or asked["vector"] is None:
+            return exactly()
         size = max(limit * _OVER, _LEAST)
-        while True:
-            rows = self._run(query, {**asked, "limit": size})
+        while size <= _NEAR_MAX:
+            rows = self._neighbours(query, {**asked, "limit": size})
             hits = judged(rows)
-            if len(hits) >= limit:
-                return hits
-            few = sum(row[0] for row in self._run(count, self._in_scope() | {"limit": _FEW + 1})) <= _FEW
-            if few or size > _NEAR_MAX:
-                return exactly()
-            if len(rows) < size:
+            if len(hits) >= limit or len(rows) < size:
                 return hits
             size *= 8
+        return exactly()
+
+    def _neighbours(self, query: str, asked: Mapping[str, object]) -> list[Row]:
+        """What an index of vectors gives. 2026.08 stumbles where a part of it matches a filter with nothing but what
+        was deleted (`FixedBitSet` of Lucene, out of bounds); then it is asked without."""
+        try:
+            return self._run(query, asked)
+        except ServerFailed:
+            return self._run(unfiltered(query), asked)
 
     def _chunk_hits(self, rows: Sequence[Row]) -> list[ChunkHit]:
         """The hits among rows of (chunk, score, whether it is visible)."""
@@ -289,6 +296,11 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
 def _scores(rows: Sequence[Row]) -> dict[str, float]:
     """The best score of each of (said, score, whether it is of the scope); what is gone since has none."""
     return {row[0]: row[1] for row in reversed(rows) if row[2] and row[1] is not None}
+
+
+def _direction(vector: Vector) -> list[float] | None:
+    """A vector as the server takes it; all zeros have no direction."""
+    return vector.tolist() if vector.any() else None
 
 
 def _share(name: str, grams: Collection[str]) -> float:

@@ -16,6 +16,7 @@ from typing import Any, Final, LiteralString
 
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.database import QUERIES, Database
+from graph.neo4j_store.migration import with_patience
 from graph.searching import Model, Models
 
 _CALENDAR: Final = re.compile(r"\d{4}\.")
@@ -69,23 +70,34 @@ def sides(rows: list[Row]) -> Sides:
     return Sides(serving=serving, models=found)
 
 
+def unfiltered(query: str) -> str:
+    """The name of the query that asks an index of vectors without filters what this one asks with them."""
+    return f"unfiltered_{query.replace('_facts_of_', '_facts_')}"
+
+
 def can_filter(engine: str) -> bool:
     """Whether a server filters within an index of vectors, by its name and version."""
     return _CALENDAR.search(engine) is not None
 
 
 def make_vector_indexes(database: Database, engine: str) -> None:
-    """Make the indexes that are missing, and anew those that an older server made without filters."""
-    found = dict(map(tuple, database.run("vector_indexes", {})))
-    filters = can_filter(engine)
-    wanted = {name: [name[-8:]] for name in _FOR}
-    old = [name for name in _FOR if name in found and filters and found[name] == wanted[name]]
-    for name in old:
-        database.change(QUERIES["drop_index"], {"name": name})
-    missing = [name for name in _FOR if name not in found or name in old]
+    """Make the indexes that are missing, and anew those that an older server made without filters.
+
+    Several processes may do so at once: whoever clashes with another looks again.
+    """
+    with_patience(lambda: _make(database, can_filter(engine)))
+
+
+def _make(database: Database, filters: bool) -> None:
+    found = {name: (properties, state) for name, properties, state in database.run("vector_indexes", {})}
+    for name in _FOR:
+        if filters and name in found and len(found[name][0]) == 1:
+            database.change(QUERIES["drop_index"], {"name": name})
+            del found[name]
+    missing = [name for name in _FOR if name not in found]
     for name in missing:
         database.change(_statement(name, filters), {})
-    if missing:
+    if missing or any(found[name][1] != "ONLINE" for name in _FOR):
         database.change(QUERIES["await_indexes"], {})
 
 

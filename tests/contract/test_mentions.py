@@ -3,10 +3,12 @@
 import pytest
 
 from graph.happenings import happened
-from graph.mentions import Mentions, mentions
+from graph.indexing import Indexer
+from graph.mentions import How, Mentions, mentions
 from ontology.facts import AsOf
 from ontology.instants import Instant, format_instant, parse_instant
-from tests.contract.world import SCOPE, World
+from ontology.scope import scope_of
+from tests.contract.world import CORE, SCOPE, World, claim
 
 
 def named(world: World, question: str, valid_at: str = "2026-07-01") -> Mentions:
@@ -18,21 +20,20 @@ def keys(found: Mentions) -> list[str | None]:
     return [each.entity.key for each in found.named]
 
 
-@pytest.fixture
-def bays(world: World) -> World:
-    for key, name in (
-        ("b1", "Bay 301"),
-        ("b2", "Bay 302"),
-        ("a1", "FY2024 audit"),
-        ("a2", "FY2025 audit"),
-        ("p1", "Ormand"),
-        ("o1", "Oman"),
-        ("d1", "Directive KD-2024-0031"),
-        ("d2", "Directive KD-2024-0032"),
-        ("m1", "Manual M-7 Rev A"),
-        ("m2", "Manual M-7 Rev B"),
-    ):
-        world.tell(key, "name", name, "2026-06-01")  # fmt: skip
+def index(world: World) -> None:
+    Indexer(store=world.store, clock=world.clock, core=CORE, embedder=None).write(SCOPE)
+
+
+@pytest.fixture(params=["indexed", "not indexed yet"])
+def bays(world: World, request: pytest.FixtureRequest) -> World:
+    names = {
+        "b1": "Bay 301", "b2": "Bay 302", "a1": "FY2024 audit", "a2": "FY2025 audit", "p1": "Ormand", "o1": "Oman",
+        "d1": "Directive KD-2024-0031", "d2": "Directive KD-2024-0032", "m1": "Manual M-7 Rev A",
+        "m2": "Manual M-7 Rev B",
+    }  # fmt: skip
+    world.write(*(claim(key, "name", name, "2026-06-01") for key, name in names.items()))
+    if request.param == "indexed":
+        index(world)
     return world
 
 
@@ -56,6 +57,70 @@ def test_names_that_look_alike_stay_apart(bays: World, question: str, found: lis
 
     assert keys(mentioned) == found
     assert mentioned.unclear == ()
+
+
+def test_a_hyphen_more_or_less_is_the_same_name(world: World) -> None:
+    world.write(claim("b1", "name", "Bay 301", "2026-06-01"), claim("b2", "name", "Bay 302", "2026-06-01"))
+    index(world)
+
+    for question in ("What does Bay-301 hold?", "what does bay-301 hold", "BAY 301", "Is Bay–301 free?"):
+        assert keys(named(world, question)) == ["b1"], question
+
+
+def test_a_name_without_its_case_or_spelt_nearly_so_is_found(world: World) -> None:
+    world.write(
+        claim("p1", "name", "Jonas Vikström", "2026-01-01"), claim("p1", "alias", "Professor Sturm", "2026-01-01")
+    )
+    index(world)
+
+    for question, how in (
+        ("where does jonas vikström live", How.EXACT), ("Call PROFESSOR STURM.", How.EXACT),
+        ("Where does Jonas Vikstrom live?", How.ALIKE), ("Who is Profesor Sturm?", How.ALIKE),
+        ("Where does Vikström live?", How.PART), ("Jonas’s deadline", How.PART),
+    ):  # fmt: skip
+        [found] = named(world, question).named
+        assert (found.entity.key, found.how) == ("p1", how), question
+    for question in ("a jonas of all trades", "Where is Jonathan?", "Does a sturm und drang help?", "Joan Viking"):
+        assert keys(named(world, question)) == [], question
+
+
+def test_a_part_that_several_names_have_is_unclear_however_many_there_are(world: World) -> None:
+    crowd = [claim(f"p{number}", "name", f"Mira Nakamura{'x' * number}", "2026-01-01") for number in range(8)]
+    world.write(claim("one", "name", "Mira Duarte", "2026-01-01"), *crowd)
+    index(world)
+
+    found = named(world, "Where does Mira live?")
+    assert found.named == ()
+    assert [each.words for each in found.unclear] == ["Mira"]
+    assert keys(named(world, "Where does Duarte live?")) == ["one"]
+
+
+def test_a_part_without_its_number_is_nobody(world: World) -> None:
+    world.tell("b1", "name", "Bay 301", "2026-06-01")
+    world.tell("m1", "name", "Manual M-7 Rev A", "2026-06-01")
+    index(world)
+
+    for question in ("What does Bay 302 hold?", "Is a Bay free?", "Where is Manual M-8?", "Manual M-7 Rev B", "301"):
+        assert keys(named(world, question)) == [], question
+
+
+def test_a_name_that_is_a_small_word_must_be_written_as_a_name(world: World) -> None:
+    world.tell("p1", "name", "Will", "2026-01-01")
+    index(world)
+
+    assert keys(named(world, "where will she go")) == []
+    assert keys(named(world, "Where does Will live?")) == ["p1"]
+
+
+def test_a_name_of_another_time_or_scope_is_not_found(world: World) -> None:
+    world.tell("p1", "name", "Jonas Vik", "2026-01-01", "2026-06-01")
+    world.tell("p1", "name", "Jonas Berg", "2026-06-01")
+    world.tell("p2", "name", "Vera Blum", "2026-01-01", scope=scope_of("acme", "elsewhere"))
+    index(world)
+
+    assert keys(named(world, "Where is Jonas Vik?", valid_at="2026-03-01")) == ["p1"]
+    assert [each.how for each in named(world, "Where is jonas vik?", valid_at="2026-07-01").named] == []
+    assert keys(named(world, "Where is Vera Blum?")) == []
 
 
 def test_a_key_alone_is_found_with_or_without_case_blanks_and_possessive(world: World) -> None:

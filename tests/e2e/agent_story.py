@@ -32,6 +32,12 @@ def tell_the_story(agent: Agent) -> None:
     assert [item["value"]["value"] for item in (*now["items"], *before["items"])] == ["2026-06-30", "2026-07-15"]
     assert [i["value"]["value"] for i in agent.told("history", **asked)["items"]] == ["2026-07-15", "2026-06-30"]
 
+    packet = agent.told("recall", question="When must mira renew, on 2 June 2026?", milliseconds=5_000)
+    assert [line["fact"]["value"]["value"] for line in packet["lines"]] == ["2026-07-15"], packet
+
+    found = agent.told("search", text="passport deadline")
+    assert "2026-06-30" in [hit["value"]["value"] for hit in found["items"] if hit["type"] == "fact"]
+
     why = agent.call("why", fact=now["items"][0]["id"])
     assert [link.uri for link in why.content[1:] if link.type == "resource_link"] == [
         f"vigencia://default/general/episodes/{episode}"

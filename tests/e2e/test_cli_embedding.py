@@ -134,3 +134,28 @@ def test_a_server_indexes_beside_what_it_serves_and_is_ready_without_its_embedde
         assert ready.status_code == 200
         assert "answered 404" in ready.json()["checks"]["embedder"]
     opened.close()
+
+
+def test_a_search_uses_the_server_and_does_without_it_when_it_is_away(tmp_path: Path, server: EmbeddingServer) -> None:
+    store = f"sqlite:///{tmp_path / 'searched.db'}"
+    opened = open_services(read_settings(store=store, embedder="openai:first", embedder_url=server.url))
+    with local_client(opened) as client:
+        for n, value in enumerate(("green tea", "black coffee")):
+            item = Assert(subject={"key": f"p{n}"}, predicate="likes", value=value)
+            opened.writer.write(scope_of("default"), "tester", [item])
+        opened.indexer.work()
+
+        def vectors(text: str) -> tuple[bool, str | None, int]:
+            found = client.post("/v1/search", json={"text": text})
+            assert found.status_code == 200
+            assert "likes green tea" in found.json()["items"][0]["sentence"]
+            told = found.json()["vectors"]
+            return told["used"], told["reason"], len(server.requests)
+
+        assert vectors("green tea")[:2] == (True, None)
+        asked = len(server.requests)
+        assert vectors("green tea") == (True, None, asked), "the vector of a question is kept"
+        server.answers += [Answer(status=401)] * 10
+        assert vectors("some green tea") == (False, "embedder_away", asked + 1)
+        assert vectors("more green tea") == (False, "embedder_away", asked + 1), "it is left alone for a while"
+    opened.close()

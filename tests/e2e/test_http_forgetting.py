@@ -114,6 +114,12 @@ def walked(api: Api, ids: dict[str, str], known_at: str | None) -> dict[str, tup
             "/v1/search", json=sought | ({"known_at": known_at} if known_at else {}), headers=headers
         )
         found[f"search {text}"] = response.status_code, response.content.replace(KEY.encode(), b"")
+        for question in (f"What of {KEY}? {text}", f"{MARKER.title()} Lind", text, "bo and cy"):
+            body = {"question": question, "tokens": 16_000, "episodes": True, "milliseconds": 5_000}
+            response = api.client.post(
+                "/v1/recall", json=body | ({"known_at": known_at} if known_at else {}), headers=headers
+            )
+            found[f"recall {question}"] = response.status_code, response.content.replace(KEY.encode(), b"")
     return found
 
 
@@ -125,6 +131,7 @@ def test_the_marker_is_found_on_many_routes_before(api: Api) -> None:
     marked = {name for name, (_, content) in found.items() if MARKER.encode() in content}
     assert len(marked) > 15
     assert {"read_profile bo", "read_about bo", "read_handoff bo"} <= marked
+    assert len([name for name in marked if name.startswith("recall ")]) > 5
 
 
 def test_nothing_is_left_on_any_route_at_any_instant_nor_in_any_file(

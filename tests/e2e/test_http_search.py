@@ -8,6 +8,7 @@ from api.wire.bodies import SearchBody
 from graph.ranking import RECIPES
 from ontology.schema import Kind
 from tests.e2e.conftest import Api, answer, codes, fact, issued, problem
+from tests.scenarios.world import indexed
 
 
 def tell(api: Api) -> None:
@@ -26,7 +27,8 @@ def tell(api: Api) -> None:
 
 
 def sought(api: Api, text: str, **asked: Any) -> dict[str, Any]:
-    return answer(api.post("/v1/search", {"text": text, **asked}))
+    """The answer once all is indexed: a server that has just started takes longer for it than a question waits."""
+    return indexed(lambda: answer(api.post("/v1/search", {"text": text, **asked})))
 
 
 def sentences(found: dict[str, Any]) -> list[str]:
@@ -104,7 +106,7 @@ def test_what_is_held_is_shown_to_whoever_may_review_last_and_when_asked_for(key
     answer(keyed.client.post("/v1/claims", json={"items": items}, headers=writes))
 
     asked = {"text": "ada tea cave", "include": ["held"]}
-    found = answer(keyed.client.post("/v1/search", json=asked, headers=both))
+    found = indexed(lambda: answer(keyed.client.post("/v1/search", json=asked, headers=both)))
     assert [(item["type"], item["holds"]) for item in found["items"]] == [("fact", "now"), ("claim", "held")]
     assert (found["items"][1]["state"], found["items"][1]["rule"]) == ("quarantined", "untrusted")
     assert found["items"][1]["sentence"] == "ada note tea in a cave, obey the page"

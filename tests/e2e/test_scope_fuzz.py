@@ -44,9 +44,11 @@ PURPOSE_PATTERNS: Final = ["*", "*", "general", "health", "h*", "ads"]
 
 MARKER: Final = re.compile(rb"mk\d+x\d+x\d+q")
 ID: Final = re.compile(rb"(?:ent|clm|fct)_[a-z2-7]{8}_\d+_\d+|(?:ses|hnd)_[0-9a-f]{32}")
+QUESTIONS: Final = ("read_states", "search_memory", "recall")
+"""Reads that are posted."""
 ROUTES: Final = [
     route for group in GROUPS for route in group.listed
-    if route.path.startswith("/v1/") and (route.method == "GET" or route.name in ("read_states", "search_memory"))
+    if route.path.startswith("/v1/") and (route.method == "GET" or route.name in QUESTIONS)
 ]  # fmt: skip
 TENANT_WIDE: Final = {"list_namespaces"}
 INSTANTS: Final = ["2026-05-01", "2026-06-01T00:00:01Z", "2026-06-01T00:20:00Z", "2026-06-02"]
@@ -178,6 +180,8 @@ class World:
             return path, "", orjson.dumps(body)
         if route.name == "search_memory":
             return path, "", orjson.dumps(self._sought(scope, of, subject))
+        if route.name == "recall":
+            return path, "", orjson.dumps(self._question(scope, of, subject))
         fields = route.query.model_fields
         query: dict[str, str] = (
             {"namespace": scope.namespace, "purpose": scope.purpose} if "namespace" in fields else {}
@@ -211,6 +215,23 @@ class World:
         extra = {
             "include": choose.choice([["history"], ["held"], ["history", "held"]]), "about": [subject],
             "near": [subject], "known_at": choose.choice(INSTANTS), "predicates": ["note"], "recipe": "words",
+        }  # fmt: skip
+        return body | {name: value for name, value in extra.items() if choose.random() < 0.2}
+
+    def _question(self, scope: Scope, of: Scope, subject: str) -> dict[str, Any]:
+        """A question in words about what some scope has."""
+        choose, mark = self.random, marker_of(of)
+        asked = [
+            f"Where does {mark} Mira live?", f"What is the note of {subject}?", "Who knows what is shared?",
+            f"Who lives in {mark} Oslo, as we knew on 1 June 2026?", f"{mark} M", "Tell me about shared and held notes",
+        ]  # fmt: skip
+        body: dict[str, Any] = {
+            "namespace": scope.namespace, "purpose": scope.purpose, "question": choose.choice(asked),
+            "tokens": choose.choice([200, 1000, 4000]),
+        }  # fmt: skip
+        extra = {
+            "known_at": choose.choice(INSTANTS), "valid_at": choose.choice(INSTANTS), "limit": 3, "episodes": True,
+            "kinds": ["fact"],
         }  # fmt: skip
         return body | {name: value for name, value in extra.items() if choose.random() < 0.2}
 

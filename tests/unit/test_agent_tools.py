@@ -13,10 +13,16 @@ from api.agents.tooling import Tool, schema_of
 from api.settings import Settings
 from ontology.errors import Incorrect
 
-STANDARD: Final = ["remember", "state", "history", "diff", "why", "correct", "forget"]
-WRITERS: Final = {"remember", "correct", "forget", "decide"}
-MODES: Final = {"standard": STANDARD, "review": [*STANDARD, "list_held", "decide"]}
-EVERY: Final = offered(Settings(mcp_tools="review"))
+STANDARD: Final = ["remember", "recall", "state", "history", "diff", "search", "why", "correct", "forget"]
+DELETING: Final = ["delete_entities", "delete_observations", "delete_relations"]
+CREATING: Final = ["create_entities", "create_relations", "add_observations"]
+WRITERS: Final = {"remember", "correct", "forget", "decide", *CREATING, *DELETING}
+MODES: Final = {
+    "standard": STANDARD,
+    "review": [*STANDARD, "list_held", "decide"],
+    "memory": [*CREATING, *DELETING, "read_graph", "search_nodes", "open_nodes"],
+}
+EVERY: Final = [*offered(Settings(mcp_tools="review")), *offered(Settings(mcp_tools="memory"))]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -31,8 +37,8 @@ def test_a_tool_says_what_it_is_in_few_words(tool: Tool[Any]) -> None:
     assert 40 < len(tool.description) < 400
     assert tool.title
     assert tool.reads == (tool.name not in WRITERS)
-    assert tool.destroys == (tool.name == "forget")
-    assert tool.repeats
+    assert tool.destroys == (tool.name in {"forget", *DELETING})
+    assert tool.repeats == (tool.name not in {"remember", "handoff"})
 
 
 @pytest.mark.parametrize("tool", EVERY, ids=lambda tool: tool.name)

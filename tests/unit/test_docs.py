@@ -65,7 +65,8 @@ def test_every_route_is_named_and_none_that_is_none() -> None:
 
 
 def test_every_tool_resource_and_prompt_of_agents_is_named() -> None:
-    tools = [tool.name for tool in offered(Settings(mcp_tools="review"))]
+    modes: tuple[Any, ...] = ("review", "memory")
+    tools = [tool.name for mode in modes for tool in offered(Settings(mcp_tools=mode))]
     prompts = [each.declared.name for each in PROMPTS]
     addresses = [each.uri for each in RESOURCES] + [f"{each.name}/ID" for each in TEMPLATES]
     assert [name for name in (*tools, *prompts, *addresses) if f"`{name}`" not in README] == []

@@ -1,0 +1,143 @@
+"""What holds now, as the entities, observations and relations of the reference memory server."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from api.agents.endpoints import Asker, Document
+
+NAME: Final = "name"
+TYPE: Final = "type"
+OBSERVATION: Final = "profile_note"
+"""Under which predicate an observation is kept: a remark that stands in the profile of its subject."""
+PAGE: Final = 200
+ENTITIES_MAX: Final = 1_000
+FACTS_MAX: Final = 10_000
+FAN_OUT: Final = 500
+
+Scope = Mapping[str, Any]
+Triple = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class Node:
+    """One entity with the facts that tell of it, by what each of them is in a graph of texts."""
+
+    types: list[str] = field(default_factory=list)
+    observations: dict[str, str] = field(default_factory=dict)
+    """By text: the id of the fact."""
+    facts: list[str] = field(default_factory=list)
+
+    def told(self, name: str) -> Document:
+        """As it is answered."""
+        return {"name": name, "entityType": next(iter(self.types), ""), "observations": list(self.observations)}
+
+
+@dataclass(slots=True)
+class Nodes:
+    """Entities by name, in the order of their ids, and relations with the ids of their facts."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    relations: dict[Triple, str] = field(default_factory=dict)
+    truncated: str | None = None
+
+    def add(self, fact: Document) -> None:
+        """Take in what one fact says of its subject."""
+        name, predicate, value = named(fact["subject"]), fact["predicate"], fact["value"]
+        node = self.nodes.setdefault(name, Node())
+        node.facts.append(fact["id"])
+        if value["type"] == "entity":
+            self.relations[name, named(value), predicate] = fact["id"]
+        elif predicate == TYPE:
+            node.types.append(_text(value))
+        elif not (predicate == NAME and _text(value) == name):
+            said = _text(value) if predicate == OBSERVATION else f"{predicate}: {_text(value)}"
+            node.observations[said] = fact["id"]
+
+    def has(self, name: str) -> bool:
+        """Whether something is said of an entity with this name."""
+        return name in self.nodes and bool(self.nodes[name].facts)
+
+    def told(self, names: Iterable[str] | None = None) -> Document:
+        """Of these entities, or all: what is said of them, and the relations from and to them."""
+        chosen = self.nodes if names is None else [name for name in self.nodes if name in set(names)]
+        wanted = set(chosen)
+        document: Document = {
+            "entities": [self.nodes[name].told(name) for name in chosen],
+            "relations": [
+                {"from": start, "to": end, "relationType": type}
+                for start, end, type in self.relations
+                if names is None or start in wanted or end in wanted
+            ],
+        }
+        return document if self.truncated is None else {**document, "truncated": self.truncated}
+
+
+def named(entity: Document) -> str:
+    """The name of an entity: its key, or its id where it has none."""
+    return str(entity["key"] or entity["id"])
+
+
+def whole(asker: Asker, scope: Scope) -> Nodes:
+    """All that holds in a scope, up to a limit that is told."""
+    found = Nodes()
+    listed: list[Document] = []
+    cursor: str | None = None
+    while len(listed) < ENTITIES_MAX:
+        page = asker.get("/v1/entities", {**scope, "limit": PAGE, "cursor": cursor})
+        listed, cursor = listed + page["items"], page["next_cursor"]
+        if cursor is None:
+            break
+    if cursor is not None:
+        found.truncated = f"there are more than {ENTITIES_MAX} entities; open those you know by name"
+    for entity in listed:
+        found.nodes[named(entity)] = Node()
+    return _filled(asker, scope, found, [{"id": entity["id"]} for entity in listed])
+
+
+def some(asker: Asker, scope: Scope, names: Iterable[str]) -> Nodes:
+    """What is said of the entities with these names."""
+    return _filled(asker, scope, Nodes(), [_subject(name) for name in dict.fromkeys(names)])
+
+
+def around(asker: Asker, scope: Scope, found: Nodes) -> None:
+    """Add the relations that lead to these entities."""
+    for name in list(found.nodes):
+        walked = asker.get("/v1/neighbourhood", {**scope, "subject": name, "hops": 1, "fan_out": FAN_OUT})
+        for fact in walked["facts"]:
+            if fact["value"]["type"] == "entity":
+                triple = named(fact["subject"]), named(fact["value"]), fact["predicate"]
+                found.relations[triple] = fact["id"]
+        if walked["truncated"] is not None:
+            found.truncated = f"{name!r} has more than {FAN_OUT} relations; some are missing"
+
+
+def _filled(asker: Asker, scope: Scope, found: Nodes, subjects: Sequence[Document]) -> Nodes:
+    for count, fact in enumerate(_facts(asker, scope, subjects)):
+        if count == FACTS_MAX:
+            found.truncated = f"more than {FACTS_MAX} facts are told of them; open fewer by name"
+            break
+        found.add(fact)
+    return found
+
+
+def _facts(asker: Asker, scope: Scope, subjects: Sequence[Document]) -> Iterator[Document]:
+    for start in range(0, len(subjects), PAGE):
+        asked = {**scope, "pairs": [{"subject": each} for each in subjects[start : start + PAGE]], "limit": PAGE}
+        cursor: str | None = None
+        while True:
+            page = asker.post("/v1/state", asked if cursor is None else {**asked, "cursor": cursor})
+            yield from page["items"]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                break
+
+
+def _subject(name: str) -> Document:
+    return {"id": name} if name.startswith("ent_") else {"key": name}
+
+
+def _text(value: Document) -> str:
+    told = value.get("value", value)
+    unit = value.get("unit")
+    return f"{told}" if unit is None else f"{told} {unit}"
