@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from graph.expansion import Milliseconds
 from graph.periods import ALWAYS
@@ -75,8 +75,7 @@ def neighbourhood(
     return walk.expansion()
 
 
-@dataclass(frozen=True, slots=True)
-class _Arrival:
+class _Arrival(NamedTuple):
     """How an entity was reached: in how many edges, by the last of them, from which entity."""
 
     depth: int
@@ -138,12 +137,14 @@ class _Walk:
         if len(self._edges) >= self._budget.edges:
             self._cut_by["edges"] = None
             return
-        ends = [edge.subject] if edge.target is None else [edge.subject, edge.target]
-        new = [end for end in dict.fromkeys(ends) if end not in self._arrivals]
-        before = next((end for end in ends if end in self._arrivals), None)
-        if all(self._reach(end, _Arrival(depth, edge.fact, before)) for end in new):
-            self._layer += new
-            self._edges[edge.fact] = edge
+        near, far = edge.subject, edge.target  # one of them was reached before, since the edge was read around it
+        if near not in self._arrivals and far is not None:
+            near, far = far, near
+        if far is not None and far not in self._arrivals:
+            if not self._reach(far, _Arrival(depth, edge.fact, near)):
+                return
+            self._layer.append(far)
+        self._edges[edge.fact] = edge
 
     def _reach(self, entity: EntityId, arrival: _Arrival) -> bool:
         if len(self._arrivals) >= self._budget.nodes:
@@ -153,14 +154,11 @@ class _Walk:
         return True
 
     def _reached(self, facts: Mapping[FactId, Fact]) -> list[Reached]:
-        holds: dict[EntityId, Interval] = {}
-        for entity, arrival in self._arrivals.items():  # whoever led to one comes before it
-            holds[entity] = ALWAYS
-            if arrival.via is not None and arrival.before is not None:
-                version = facts[arrival.via].version
-                before = holds[arrival.before]
-                holds[entity] = Interval(max(before.start, version.valid_from), min(before.end, version.valid_to))
-        return [
-            Reached(entity=entity, depth=arrival.depth, via=arrival.via, holds=holds[entity])
-            for entity, arrival in self._arrivals.items()
-        ]
+        found: dict[EntityId, Reached] = {}
+        for entity, (depth, via, before) in self._arrivals.items():
+            holds = ALWAYS
+            if via is not None and before is not None:  # which was reached earlier, so is there
+                version, way = facts[via].version, found[before].holds
+                holds = Interval(max(way.start, version.valid_from), min(way.end, version.valid_to))
+            found[entity] = Reached(entity=entity, depth=depth, via=via, holds=holds)
+        return list(found.values())

@@ -5,8 +5,7 @@ nothing to another; `locate` gives the place back to a store, which keeps intege
 """
 
 import re
-from dataclasses import dataclass
-from typing import Final, NewType, TypeAlias
+from typing import Final, NamedTuple, NewType, TypeAlias
 
 from ontology.errors import NotFound, shown
 
@@ -21,6 +20,8 @@ OperationId = NewType("OperationId", str)
 """Of the reading of a recorded episode: the id of the episode with another prefix."""
 SessionId = NewType("SessionId", str)
 """Of a session: made from when it was opened, so that ids are in that order, and from chance."""
+HandoffId = NewType("HandoffId", str)
+"""Of a handoff: made like that of a session."""
 TombstoneId = NewType("TombstoneId", str)
 Owner: TypeAlias = EntityId | EpisodeId
 """Whom a payload of the journal is about: a subject, or a recorded episode."""
@@ -31,6 +32,7 @@ FACT: Final = "fct"
 EPISODE: Final = "epi"
 OPERATION: Final = "opr"
 SESSION: Final = "ses"
+HANDOFF: Final = "hnd"
 TOMBSTONE: Final = "frg"
 
 _KINDS: Final = {
@@ -39,8 +41,7 @@ _KINDS: Final = {
 _ID: Final = re.compile(r"(ent|clm|fct|epi|opr|frg)_([a-z2-7]{8})_(\d{1,18})_(\d{1,9})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a thing was made: the ledger, the position of the commit and the ordinal in it."""
 
     ledger: Ledger
@@ -71,6 +72,11 @@ def operation_id(place: Place) -> OperationId:
 def session_id(opened_at: int, chance: bytes) -> SessionId:
     """The id of a session that was opened at an instant; `chance` has 8 bytes."""
     return SessionId(f"{SESSION}_{opened_at & 2**64 - 1:016x}{chance.hex()}")
+
+
+def handoff_id(made_at: int, chance: bytes) -> HandoffId:
+    """The id of a handoff that was made at an instant; `chance` has 8 bytes."""
+    return HandoffId(f"{HANDOFF}_{made_at & 2**64 - 1:016x}{chance.hex()}")
 
 
 def tombstone_id(place: Place) -> TombstoneId:

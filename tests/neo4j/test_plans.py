@@ -13,11 +13,12 @@ from neo4j import GraphDatabase, NotificationMinimumSeverity, Session
 
 from consolidation.items import Assert, Said
 from consolidation.write import Writer
-from graph.neo4j_store import database
+from graph.neo4j_store import database, keys
 from graph.neo4j_store.vectors import can_filter
 from ontology.instants import DAY, parse_instant
 from ontology.packs import load_core, read_pack
 from ontology.scope import scope_of
+from ontology.values import entity_value, value_key
 from tests.conftest import FrozenClock, SeededRandomness
 from tests.neo4j.stores import DATABASE, empty_store, server
 from tests.neo4j_server import version
@@ -183,6 +184,34 @@ def test_what_is_read_of_a_long_slot_does_not_grow_with_it(session: Session) -> 
             hits = least_work(session, kind, asked | {"after": after})
             assert hits < 300, (kind, at, hits)
     hits = least_work(session, "window", asked)
+    assert hits < 300, hits
+
+
+@pytest.mark.parametrize("name", ["edges_from", "edges_to"])
+def test_what_is_read_around_a_hub_does_not_grow_with_it(session: Session, name: str) -> None:
+    """Of an entity with 600 facts ten are asked for: those that began last, along the index."""
+    store = empty_store()
+    clock = FrozenClock(parse_instant("2026-01-01"))
+    writer = Writer(store=store, clock=clock, randomness=SeededRandomness(), core=load_core())
+    scope = scope_of("red")
+    for first in (1100, 1400):
+        clock.advance(1_000_000)
+        said = [Said(valid_from=f"{year}-01-01") for year in range(first, first + 300)]
+        ends = [("hub", f"f{n}") if name == "edges_from" else (f"f{n}", "hub") for n in range(300)]
+        items = [
+            Assert(subject=subject, predicate="knows", value={"type": "entity", "key": value}, said=each)
+            for (subject, value), each in zip(ends, said, strict=True)
+        ]
+        writer.write(scope, "me", items)
+    with store.read(scope) as reader:
+        hub, known_at = reader.entities_by_key(["hub"])["hub"].id, reader.head.recorded_at
+    store.close()
+    held = keys.held_key(scope, value_key(entity_value(hub)))
+    asked: dict[str, Any] = {
+        "asked": [[0, keys.subject_key(scope, hub) if name == "edges_from" else held]], "limit": 10,
+        "valid_at": parse_instant("2026-01-01"), "known_at": known_at, "served_at": known_at,
+    }  # fmt: skip
+    hits = least_work(session, name, asked)
     assert hits < 300, hits
 
 

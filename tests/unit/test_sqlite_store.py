@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from consolidation.items import Erase
-from graph.ports import Page
+from graph.ports import Page, Reader
 from graph.sqlite_store import connection as connection_module
 from graph.sqlite_store import migration
 from graph.sqlite_store.connection import QUERIES, Connection, translated
@@ -291,20 +291,42 @@ def test_a_long_slot_reads_few_rows_wherever_it_is_asked(world: World, store: Sq
 
 def steps(world: World, store: SqliteStore, subject: str, valid_at: Instant, known_at: Instant) -> int:
     """How many times SQLite's virtual machine reports ten steps while it answers."""
-    id = world.id(subject)
-    counted = 0
+    id, as_of = world.id(subject), AsOf(valid_at=valid_at, known_at=known_at)
+    return counted(store, lambda reader: reader.state([(id, "lives_in")], as_of, certain=False, page=ALL))
+
+
+@pytest.mark.parametrize("starts", ["2020-01-01", None])
+def test_what_is_read_around_a_hub_does_not_grow_with_it(
+    world: World, store: SqliteStore, starts: str | None
+) -> None:  # fmt: skip
+    """Many begin at one instant, or nobody knows when: then what was only possible before has ended."""
+
+    def around(number: int) -> int:
+        others = [{"type": "entity", "key": f"other {n} of {number}"} for n in range(number)]
+        out, into = f"out {number}", {"type": "entity", "key": f"in {number}"}
+        world.write(*(claim(out, "knows", other, starts) for other in others))
+        world.write(*(claim(other["key"], "knows", into, starts) for other in others))
+        ids, as_of = [world.id(out), world.id(into["key"])], AsOf(valid_at=FAR, known_at=world.now())
+        return counted(store, lambda reader: reader.around(ids, as_of, limit=15))
+
+    assert around(1000) < 3 * around(20)
+
+
+def counted(store: SqliteStore, asked: Callable[[Reader], object]) -> int:
+    """How many times SQLite's virtual machine reports ten steps while it answers."""
+    reported = 0
 
     def count() -> int:
-        nonlocal counted
-        counted += 1
+        nonlocal reported
+        reported += 1
         return 0
 
     with store.read(SCOPE) as reader:
         raw: sqlite3.Connection = reader._connection._raw  # type: ignore[attr-defined]  # to count its steps
         raw.set_progress_handler(count, 10)
-        reader.state([(id, "lives_in")], AsOf(valid_at=valid_at, known_at=known_at), certain=False, page=ALL)
+        asked(reader)
         raw.set_progress_handler(None, 0)
-    return max(counted, 1)
+    return max(reported, 1)
 
 
 # --- snapshots, threads, processes
