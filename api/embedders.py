@@ -31,5 +31,6 @@ def embedder_of(settings: Settings) -> PatientEmbedder | None:
         HttpEmbedder(
             model, url=settings.embedder_url, key=None if key is None else key.get_secret_value(),
             seconds=settings.embedder_seconds, batch=settings.embedder_batch,
+            text_prefix=settings.embedder_text_prefix, question_prefix=settings.embedder_question_prefix,
         )
     )  # fmt: skip

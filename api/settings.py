@@ -224,6 +224,12 @@ class Settings(BaseSettings):
     )
     embedder_seconds: float = Field(30.0, gt=0, le=600, description="how long one answer of that server may take")
     embedder_batch: int = Field(32, ge=1, le=2048, description="how many texts one request to that server has")
+    embedder_text_prefix: str = Field(
+        "", max_length=200, description="what its model wants before each text, such as `passage: `; for that server"
+    )
+    embedder_question_prefix: str = Field(
+        "", max_length=200, description="what it wants before a question, such as `query: `"
+    )
     lease_seconds: float = Field(
         60.0, ge=1, le=3600, description="after how long without a heartbeat another worker takes an episode over"
     )

@@ -152,8 +152,10 @@ def _date(match: re.Match[str], axis: Axis, now: Instant, zone: str) -> Dated:
         return Dated(words=match[0], axis=axis, instant=None, stretch=None, note=why)
     week = _WEEK.fullmatch(phrase)
     if week is not None:
-        whole, note = _week(_WEEKS[week[1].lower()], now, zone), ""
-        return _placed(match, axis, whole, whole, note, now)
+        whole = _week(_WEEKS[week[1].lower()], now, zone)
+        if whole is None:
+            return Dated(words=match[0], axis=axis, instant=None, stretch=None, note="it is beyond the calendar")
+        return _placed(match, axis, whole, whole, "", now)
     reading = resolve(phrase, observed(format_instant(now), zone), Lean.PAST)
     if isinstance(reading, Unresolved):
         return Dated(words=match[0], axis=axis, instant=None, stretch=None, note=reading.detail)
@@ -173,10 +175,14 @@ def _placed(match: re.Match[str], axis: Axis, meant: Granule, whole: Granule, no
     return Dated(words=match[0], axis=axis, instant=_asked_at(meant, now), stretch=stretch, note=note)
 
 
-def _week(turns: int, now: Instant, zone: str) -> Granule:
-    local = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=now)).astimezone(ZoneInfo(zone))
-    monday = local.date() - timedelta(days=local.weekday()) + timedelta(weeks=turns)
-    return Granule(earliest=_midnight(monday, zone), latest=_midnight(monday + timedelta(days=7), zone))
+def _week(turns: int, now: Instant, zone: str) -> Granule | None:
+    """From Monday to Monday; `None` outside the years 1 to 9999."""
+    try:
+        local = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=now)).astimezone(ZoneInfo(zone))
+        monday = local.date() - timedelta(days=local.weekday()) + timedelta(weeks=turns)
+        return Granule(earliest=_midnight(monday, zone), latest=_midnight(monday + timedelta(days=7), zone))
+    except OverflowError:
+        return None
 
 
 def _midnight(day: date, zone: str) -> Instant:

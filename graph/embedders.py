@@ -36,6 +36,10 @@ class Embedder(Protocol):
         """
         ...
 
+    def embed_question(self, text: str) -> Rows:
+        """One row for a question about such texts, which some models embed otherwise. Raises as `embed`."""
+        ...
+
     def close(self) -> None: ...
 
 

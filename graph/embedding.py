@@ -17,7 +17,7 @@ import numpy as np
 
 from graph.aside import Aside, Late
 from graph.embedders import Embedder, Rows, unavailable
-from graph.searching import Model, Models, Vector
+from graph.searching import Model, Models, TextKey, Vector, text_key
 from ontology.errors import Incorrect, Unavailable, shown
 
 TEXT_CHARS_MAX: Final = 4_000
@@ -67,7 +67,7 @@ class PatientEmbedder:
         self._again_at = 0.0
         self._fault: Unavailable | None = None
         self._known: Model | None = None
-        self._questions: OrderedDict[str, Vector] = OrderedDict()
+        self._questions: OrderedDict[TextKey, Vector] = OrderedDict()
         self._aside = Aside("embedding a question")
 
     @property
@@ -91,13 +91,16 @@ class PatientEmbedder:
         cut = [text[:TEXT_CHARS_MAX] for text in texts]
         return self._ask(lambda: self._embedder.embed(cut))
 
+    def embed_question(self, text: str) -> Rows:
+        return self._ask(lambda: self._embedder.embed_question(text[:TEXT_CHARS_MAX]))
+
     def embed_each(self, texts: Sequence[str]) -> Rows:
         """The same, with zeros for each text that is refused where others are not. Raises `Unavailable`."""
         try:
             return self.embed(texts)
         except Incorrect:
             width = self._probed().shape[1]
-        made = [self._shortened(text) for text in texts]
+        made = [self._shortened(text, lambda cut: self.embed([cut])) for text in texts]
         if refused := sum(row is None for row in made):
             log.warning("the embedder %s refused %d of %d texts: words alone find them", self.name, refused, len(made))
         zeros = np.zeros(width, dtype=np.float32)
@@ -111,27 +114,29 @@ class PatientEmbedder:
     @property
     def resting(self) -> bool:
         """Whether it failed a moment ago, and is not asked now."""
-        return self._fault is not None and self._monotonic() < self._again_at
+        return self._resting_for() is not None
 
     def question(self, text: str, seconds: float) -> Vector:
         """The vector of a question. Raises `Unavailable` where it cannot be had in so many seconds."""
+        key = text_key(text)  # no question is kept in its words
         with self._lock:
-            if (known := self._questions.get(text)) is not None:
-                self._questions.move_to_end(text)
+            if (known := self._questions.get(key)) is not None:
+                self._questions.move_to_end(key)
                 return known
-        if self.resting:
-            assert self._fault is not None
-            raise self._fault
+        if (fault := self._resting_for()) is not None:
+            raise fault
         try:
-            vector: Vector = self._aside.run(lambda: self._kept(text), seconds)
+            vector: Vector = self._aside.run(lambda: self._kept(key, text), seconds)
         except Late:
             raise unavailable(f"the embedder {shown(self.name)} did not answer within {seconds:g} s") from None
         return vector
 
-    def _kept(self, text: str) -> Vector:
-        vector: Vector = self.embed_each([text])[0]
+    def _kept(self, key: TextKey, text: str) -> Vector:
+        vector = self._shortened(text, self.embed_question)
+        if vector is None:
+            raise unavailable(f"the embedder {shown(self.name)} refuses the question")
         with self._lock:
-            self._questions[text] = vector
+            self._questions[key] = vector
             while len(self._questions) > QUESTIONS_KEPT:
                 self._questions.popitem(last=False)
         return vector
@@ -144,19 +149,18 @@ class PatientEmbedder:
             self._failed(fault)
             raise fault from exc
 
-    def _shortened(self, text: str) -> Vector | None:
+    def _shortened(self, text: str, embed: Callable[[str], Rows]) -> Vector | None:
         for chars in (TEXT_CHARS_MAX, *(chars for chars in _SHORTER if chars < len(text))):
             try:
-                vector: Vector = self.embed([text[:chars]])[0]
+                vector: Vector = embed(text[:chars])[0]
             except Incorrect:
                 continue
             return vector
         return None
 
     def _ask(self, ask: Callable[[], T]) -> T:
-        if self.resting:
-            assert self._fault is not None
-            raise self._fault
+        if (fault := self._resting_for()) is not None:
+            raise fault
         try:
             given = ask()
         except Unavailable as exc:
@@ -166,13 +170,18 @@ class PatientEmbedder:
             self._failures, self._fault = 0, None
         return given
 
+    def _resting_for(self) -> Unavailable | None:
+        with self._lock:
+            fault = self._fault if self._monotonic() < self._again_at else None
+        return None if fault is None else _anew(fault)
+
     def _failed(self, exc: Unavailable) -> None:
         with self._lock:
             seconds = min(BACKOFF_SECONDS * 2**self._failures, BACKOFF_SECONDS_MAX)
             self._failures = min(self._failures + 1, 16)
             seconds = max(seconds, min(float(exc.retry_after or 0), BACKOFF_SECONDS_MAX))
             self._again_at = self._monotonic() + seconds
-            self._fault = exc
+            self._fault = _anew(exc)
         log.warning("no vectors for %.0f s: %s", seconds, exc.message)
 
 
@@ -210,6 +219,11 @@ def other_dimensions(name: str, ours: int, recorded: int) -> str:
         f"the embedder {shown(name)} gives {ours} dimensions, and its vectors here have {recorded}: another model has "
         "this name; set VIGENCIA_EMBEDDER to the one that made them, or give the other a name of its own"
     )
+
+
+def _anew(fault: Unavailable) -> Unavailable:
+    """The same to raise again: one that was raised holds all that was at hand where it was, texts too."""
+    return unavailable(fault.message, remedy=fault.remedy, retry_after=fault.retry_after)
 
 
 def _alone(why: TextAlone, detail: str) -> Asked:

@@ -4,6 +4,7 @@ What such a server answers is data: sizes, order and numbers are checked, and no
 into a message.
 """
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -34,10 +35,12 @@ class HttpEmbedder:
 
     def __init__(
         self, model: str, *, url: str, key: str | None, seconds: float, batch: int,
-        sleep: Callable[[float], object] = time.sleep,
+        text_prefix: str = "", question_prefix: str = "", sleep: Callable[[float], object] = time.sleep,
     ) -> None:  # fmt: skip
-        """`seconds` is how long one answer may take."""
+        """`seconds` is how long one answer may take; the prefixes are what the model wants before a text, and before a
+        question about texts."""
         self._asked = model
+        self._prefixes = (text_prefix, question_prefix)
         self._url = f"{url.rstrip('/')}/embeddings"
         self._batch = batch
         self._sleep = sleep
@@ -51,7 +54,10 @@ class HttpEmbedder:
 
     @property
     def name(self) -> str:
-        return f"{KIND}:{self._asked}"
+        """With a mark of the prefix of texts, if there is one: with another one they have other vectors."""
+        prefix = self._prefixes[0]
+        mark = f"#{hashlib.sha256(prefix.encode()).hexdigest()[:8]}" if prefix else ""
+        return f"{KIND}:{self._asked}{mark}"
 
     def model(self) -> Model:
         if self._model is None:
@@ -61,10 +67,14 @@ class HttpEmbedder:
     def embed(self, texts: Sequence[str]) -> Rows:
         if not texts:
             return np.empty((0, 1), dtype=np.float32)
-        parts = [self._embed(texts[at : at + self._batch]) for at in range(0, len(texts), self._batch)]
+        prefix, batch = self._prefixes[0], self._batch
+        parts = [self._embed([prefix + text for text in texts[at : at + batch]]) for at in range(0, len(texts), batch)]
         if len({part.shape[1] for part in parts}) != 1:
             raise unavailable(f"the embedder {shown(self.name)} changed its dimensions between two answers")
         return np.concatenate(parts)
+
+    def embed_question(self, text: str) -> Rows:
+        return self._embed([self._prefixes[1] + text])
 
     def close(self) -> None:
         """Let go of the connections."""

@@ -50,11 +50,18 @@ class SentenceTransformersEmbedder:
         return self._model
 
     def embed(self, texts: Sequence[str]) -> Rows:
+        return self._embed(texts, are_questions=False)
+
+    def embed_question(self, text: str) -> Rows:
+        return self._embed([text], are_questions=True)
+
+    def _embed(self, texts: Sequence[str], *, are_questions: bool) -> Rows:
         sound = [text.encode("utf-8", "replace").decode() for text in texts]
         with self._lock:
             model = self._load()
+            encode = model.encode_query if are_questions else model.encode_document  # with the prompts of the model
             try:
-                rows = model.encode(sound, batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False)
+                rows = encode(sound, batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False)
             except Exception as exc:  # whatever the code of a model raises, words still find what there is
                 raise unavailable(f"the embedder {shown(self.name)} failed: {type(exc).__name__}") from exc
         return checked(rows if sound else np.empty((0, 1)), self.name, len(sound))

@@ -190,7 +190,8 @@ def _by_name(reader: Reader, text: _Text, as_of: AsOf) -> dict[tuple[How, Span],
 def _called(reader: Reader, text: _Text, as_of: AsOf) -> _Names:
     """Names and aliases that may stand in the question, as their words, with those that are called so."""
     names = _names_like(reader, " ".join(text.words), as_of)
-    for written in _written_as_names(text):  # what was named a moment ago may not be indexed yet
+    behind = reader.to_index(None).statements > 0  # what was named a moment ago may not be indexed yet
+    for written in _written_as_names(text) if behind else ():
         listed = reader.list_entities(as_of, type=None, name=written, limit=NAMESAKES_MAX, after=None)
         if listed:
             names[_words(written)] |= dict.fromkeys(entity.id for entity in listed)

@@ -13,7 +13,7 @@ from graph.expansion import Milliseconds
 from graph.mentions import Mentions, mentions
 from graph.naming import ALIAS, NAME
 from graph.neighbourhood import Budget, neighbourhood
-from graph.ports import PAIRS_MAX, Page, Reader
+from graph.ports import Page, Reader
 from graph.searching import ChunkHit
 from graph.sentences import label
 from graph.topics import inverses, spoken_of, stems
@@ -137,18 +137,15 @@ class _Gathering:
     def read_state(self) -> None:
         """What holds of those who are named; of nobody in particular, what holds under the predicates."""
         topics = list(self._shares)[:TOPICS_MAX]
-        pairs = [(id, topic) for id in self._named for topic in topics][:PAIRS_MAX]
-        if pairs:
-            self._add(self._page(partial(self._reader.state, pairs, self._as_of, certain=False)))
         for id in self._named:
+            self._add(self._all_of(id, topics))
             if not self._has_time():
                 return
-            self._add(self._all_of(id))
             self._add(self._pointing_at(id, topics), back=True)
         if not self._named and not self._mentions.unclear:
             for topic in topics:
                 if self._shares[topic] >= ENOUGH and self._has_time():
-                    self._add(self._under(topic))
+                    self._add(self._page(partial(self._reader.of_predicate, topic, self._as_of, certain=False)))
 
     def is_enough(self) -> bool:
         """Whether each of those who are named has a fact under what the question speaks of."""
@@ -200,16 +197,28 @@ class _Gathering:
 
     # ---- reading
 
-    def _all_of(self, id: EntityId) -> Iterator[Fact]:
-        return self._page(partial(self._reader.state, [(id, None)], self._as_of, certain=False))
-
-    def _under(self, predicate: str) -> Iterator[Fact]:
-        return self._page(partial(self._reader.of_predicate, predicate, self._as_of, certain=False))
+    def _all_of(self, id: EntityId, topics: Iterable[str]) -> Iterator[Fact]:
+        """All that holds of an entity, or as much as is read at once; what the question speaks of in any case."""
+        facts = self._reader.state([(id, None)], self._as_of, certain=False, page=Page(FACTS_MAX + 1))
+        yield from facts[:FACTS_MAX]
+        if len(facts) > FACTS_MAX:
+            self._cut_by["facts"] = None
+            pairs = [(id, topic) for topic in topics]
+            if pairs:
+                yield from self._page(partial(self._reader.state, pairs, self._as_of, certain=False))
 
     def _pointing_at(self, id: EntityId, topics: Iterable[str]) -> Iterator[Fact]:
+        """What points at an entity under the predicates that the question speaks of."""
+        entities = (topic for topic in topics if self._takes_entities(topic))
+        wanted = list(dict.fromkeys((*self._backwards, *entities)))[:TOPICS_MAX]
+        if not wanted:
+            return
         key = value_key(entity_value(id))
-        wanted = [*dict.fromkeys((*self._backwards, *(topic for topic in topics if self._takes_entities(topic))))]
-        for predicate in wanted[:TOPICS_MAX]:
+        facts = self._reader.holders(key, None, self._as_of, certain=False, page=Page(FACTS_MAX + 1))
+        if len(facts) <= FACTS_MAX:
+            yield from (fact for fact in facts if fact.version.slot.predicate in wanted)
+            return
+        for predicate in wanted:
             if self._has_time():
                 yield from self._page(partial(self._reader.holders, key, predicate, self._as_of, certain=False))
 

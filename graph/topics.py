@@ -29,7 +29,8 @@ def spoken_of(question: str, schema: Schema, names: Iterable[str]) -> dict[str, 
     """
     asked = stems(question)
     shares = {name: _share(name, schema, asked) for name in dict.fromkeys(names)}
-    return dict(sorted(((n, s) for n, s in shares.items() if s > 0), key=lambda item: (-item[1], item[0])))
+    found = [(name, share) for name, share in shares.items() if share > 0]
+    return dict(sorted(found, key=lambda each: (-each[1], -len(stems(each[0]) & asked), each[0])))
 
 
 def stems(text: str) -> frozenset[str]:

@@ -44,6 +44,9 @@ class HashingEmbedder:
         rows = np.array([self._row(text) for text in texts]).reshape(len(texts), self._model.dimensions)
         return checked(rows, self.name, len(texts))
 
+    def embed_question(self, text: str) -> Rows:
+        return self.embed([text])
+
     def close(self) -> None:
         pass
 

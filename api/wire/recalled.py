@@ -60,7 +60,7 @@ class RecallBody(BaseModel):
     )
     zone: DateText | None = Field(None, description="In which the days of the question are meant; UTC if left out.")
     tokens: int = Field(TOKENS, ge=TOKENS_MIN, le=TOKENS_MAX, description="What the text may have at most.")
-    milliseconds: int = Field(500, ge=1, le=MILLISECONDS_MAX, description="After which nothing more is looked for.")
+    milliseconds: int = Field(1_000, ge=1, le=MILLISECONDS_MAX, description="After which nothing more is looked for.")
     kinds: list[KindWord] | None = Field(
         None, description="Only what is kept under predicates of these kinds.", json_schema_extra={"maxItems": 5}
     )

@@ -38,6 +38,24 @@ def test_the_demonstration_spares_a_store_that_holds_something_else(vigencia: Co
     assert vigencia("demo", "--tenant", "demo").code == 0
 
 
+def test_a_question_in_words_is_answered_with_the_packet_of_an_agent(told: CommandLine) -> None:
+    question = "What did we believe on 2 June 2026 about the passport deadline of mira on 10 June 2026?"
+    done = told("recall", question)
+
+    assert done.code == 0
+    assert "- Mira Duarte passport deadline 2026-07-15 (from 2026-06-01;" in done.out
+    assert "2026-06-30" not in done.out
+    assert "'on 2 June 2026': known_at 2026-06-02T00:00:00Z" in done.err
+    document = told("recall", question, "--json", "--limit", "1").document
+    assert document["text"].startswith("Recalled memory.")
+    assert [line["sentence"] for line in document["lines"]] == ["Mira Duarte passport deadline 2026-07-15"]
+    assert told("recall", "Who is Zacharias?").code == 3
+    assert told("recall", "Where does mira live?", "--kind", "rumour").code == 2
+    stated = told("recall", "Where did mira live on 2 June 2026?", "--valid-at", "2022-01-01")
+    assert "- mira lives in oslo (" in stated.out  # no name of theirs is known of that time
+    assert "not used: as stated" in stated.err
+
+
 @pytest.mark.parametrize(
     ("flags", "deadline"),
     [

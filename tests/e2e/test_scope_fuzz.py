@@ -24,6 +24,7 @@ from api.routes.routing import Route
 from api.settings import read_settings
 from api.wiring import Services, open_services, services_over
 from consolidation.episodes import NewEpisode
+from consolidation.handoffs import NewHandoff
 from consolidation.items import Assert, Replace, Said
 from consolidation.sessions import NewNote, NewSession
 from ontology.grants import Grant, grant_words
@@ -42,10 +43,12 @@ PATTERNS: Final = ["*", "default", "notes", "team-a", "team-*", "te*", "note", "
 PURPOSE_PATTERNS: Final = ["*", "*", "general", "health", "h*", "ads"]
 
 MARKER: Final = re.compile(rb"mk\d+x\d+x\d+q")
-ID: Final = re.compile(rb"(?:ent|clm|fct)_[a-z2-7]{8}_\d+_\d+|ses_[0-9a-f]{32}")
+ID: Final = re.compile(rb"(?:ent|clm|fct)_[a-z2-7]{8}_\d+_\d+|(?:ses|hnd)_[0-9a-f]{32}")
+QUESTIONS: Final = ("read_states", "search_memory", "recall")
+"""Reads that are posted."""
 ROUTES: Final = [
     route for group in GROUPS for route in group.listed
-    if route.path.startswith("/v1/") and (route.method == "GET" or route.name in ("read_states", "search_memory"))
+    if route.path.startswith("/v1/") and (route.method == "GET" or route.name in QUESTIONS)
 ]  # fmt: skip
 TENANT_WIDE: Final = {"list_namespaces"}
 INSTANTS: Final = ["2026-05-01", "2026-06-01T00:00:01Z", "2026-06-01T00:20:00Z", "2026-06-02"]
@@ -120,7 +123,13 @@ class World:
         self.services.recorder.record(scope, f"{mark}-writer", [said_by_all])
         opened = str(self.services.sessions.open(scope, f"{mark}-writer", NewSession()).receipt["id"])
         self.services.sessions.note(scope, f"{mark}-writer", SessionId(opened), [NewNote(text=f"{mark} noted")])
-        for found in (*ID.findall(orjson.dumps(receipt)), opened.encode()):
+        new = NewHandoff(
+            receiver=None, task=f"{mark} task", requirements=[f"{mark} must"], constraints=(), format=None,
+            facts=[item["opened"][0] for item in receipt["items"] if item.get("opened")][:3],
+            rejected=[(f"{mark} no", None)], ttl="P30D",
+        )  # fmt: skip
+        handed = str(self.services.handoffs.make(scope, f"{mark}-writer", new).receipt["id"])
+        for found in (*ID.findall(orjson.dumps(receipt)), opened.encode(), handed.encode()):
             self.ids.setdefault(found, set()).add(scope)
             self.by_scope[scope].append(found.decode())
 
@@ -171,6 +180,8 @@ class World:
             return path, "", orjson.dumps(body)
         if route.name == "search_memory":
             return path, "", orjson.dumps(self._sought(scope, of, subject))
+        if route.name == "recall":
+            return path, "", orjson.dumps(self._question(scope, of, subject))
         fields = route.query.model_fields
         query: dict[str, str] = (
             {"namespace": scope.namespace, "purpose": scope.purpose} if "namespace" in fields else {}
@@ -207,8 +218,27 @@ class World:
         }  # fmt: skip
         return body | {name: value for name, value in extra.items() if choose.random() < 0.2}
 
+    def _question(self, scope: Scope, of: Scope, subject: str) -> dict[str, Any]:
+        """A question in words about what some scope has."""
+        choose, mark = self.random, marker_of(of)
+        asked = [
+            f"Where does {mark} Mira live?", f"What is the note of {subject}?", "Who knows what is shared?",
+            f"Who lives in {mark} Oslo, as we knew on 1 June 2026?", f"{mark} M", "Tell me about shared and held notes",
+        ]  # fmt: skip
+        body: dict[str, Any] = {
+            "namespace": scope.namespace, "purpose": scope.purpose, "question": choose.choice(asked),
+            "tokens": choose.choice([200, 1000, 4000]),
+        }  # fmt: skip
+        extra = {
+            "known_at": choose.choice(INSTANTS), "valid_at": choose.choice(INSTANTS), "limit": 3, "episodes": True,
+            "kinds": ["fact"],
+        }  # fmt: skip
+        return body | {name: value for name, value in extra.items() if choose.random() < 0.2}
+
     def _id(self, route: Route, scope: Scope, kind: str = "") -> str:
-        kind = kind or {"facts": "fct", "claims": "clm", "sessions": "ses"}.get(route.path.split("/")[2], "ent")
+        kind = kind or {"facts": "fct", "claims": "clm", "sessions": "ses", "handoffs": "hnd"}.get(
+            route.path.split("/")[2], "ent"
+        )
         return self.random.choice([id for id in self.by_scope[scope] if id.startswith(kind)])
 
     async def _send(

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, Final
 
 from api.commands.asking import Asking
-from api.routes import search
+from api.routes import recall, search
 from api.settings import read_settings
 from api.wire.bodies import ClaimsBody
 from api.wire.violations import validated
@@ -119,12 +119,17 @@ class EmbeddedMemory:
         ]  # fmt: skip
 
     def search(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        return self._asking().post(search.routes, "/v1/search", body)
+
+    def recall(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        return self._asking().post(recall.routes, "/v1/recall", body)
+
+    def _asking(self) -> Asking:
         engine = self.engine
         engine.clock.reading = AFTER_ALL
         settings = read_settings(store="sqlite:///:memory:", tenant=self.scope.tenant)
         services = services_over(engine.store, settings, engine.clock, engine.randomness)
-        asking = Asking(services, namespace=self.scope.namespace, purpose=self.scope.purpose)
-        return asking.post(search.routes, "/v1/search", body)
+        return Asking(services, namespace=self.scope.namespace, purpose=self.scope.purpose)
 
     def ask(self, query: Query) -> Any:
         with self.engine.store.read(self.scope) as reader:

@@ -55,6 +55,10 @@ class Memory(Protocol):
         """The answer of `POST /v1/search` to a body without its scope."""
         ...
 
+    def recall(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer of `POST /v1/recall` to a body without its scope."""
+        ...
+
     def ask(self, query: Query) -> Any:
         """The answer to a question in the form of the oracle files, names in place of ids.
 

@@ -122,6 +122,10 @@ class ServedMemory:
         self._server.clock.reading = AFTER_ALL
         return self._send("POST", "/v1/search", body)
 
+    def recall(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        self._server.clock.reading = AFTER_ALL
+        return self._send("POST", "/v1/recall", body)
+
     def ask(self, query: Query) -> Any:
         self._server.clock.reading = AFTER_ALL
         asked = {name: query[name] for name in IN_SLOT if query.get(name) is not None}

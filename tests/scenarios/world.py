@@ -91,6 +91,11 @@ class World:
         """What a text leads to, after all was said."""
         return indexed(lambda: self.memory.search({"text": text, **asked}))
 
+    def recall(self, question: str, **asked: Any) -> dict[str, Any]:
+        """What memory says to a question, after all was said and indexed, with time enough."""
+        self.search(question)
+        return self.memory.recall({"question": question, "milliseconds": 5_000, **asked})
+
     def recorded(self) -> list[Instant]:
         """The recorded time of every write, in order."""
         return [parse_instant(text) for text in self.memory.ask({"kind": "recorded"})]

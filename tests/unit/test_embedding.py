@@ -107,6 +107,16 @@ def test_a_question_is_asked_once_and_remembered() -> None:
     assert asked[0].vector is asked[2].vector
 
 
+def test_a_question_that_is_refused_is_asked_shorter_and_a_refusal_for_good_is_told() -> None:
+    hashing = HashingEmbedder()
+    hashing.chars_max, hashing.refuses = 300, "bad"
+    patient = PatientEmbedder(hashing)
+    assert ask(patient, SERVING, "word " * 1_000, 5).text_alone is None
+    refused = ask(patient, SERVING, "bad", 5)
+    assert (refused.text_alone, patient.resting) == (TextAlone.EMBEDDER_AWAY, False)
+    assert "refuses the question" in refused.detail
+
+
 def test_without_a_vector_the_answer_says_why() -> None:
     away, other = HashingEmbedder(), PatientEmbedder(HashingEmbedder("other"))
     away.away = True

@@ -51,6 +51,18 @@ def test_the_key_and_the_name_of_the_model_are_sent(server: EmbeddingServer) -> 
     assert (server.keys, server.paths) == (["Bearer s3cret"], ["/v1/embeddings"])
 
 
+def test_texts_and_questions_get_what_the_model_wants_before_them(server: EmbeddingServer) -> None:
+    prefixed = HttpEmbedder(
+        "e5", url=server.url, key=None, seconds=20, batch=8, text_prefix="passage: ", question_prefix="query: "
+    )
+    prefixed.embed(["a", "b"])
+    assert prefixed.embed_question("c").shape == (1, DIMENSIONS)
+    prefixed.close()
+    assert [request["input"] for request in server.requests] == [["passage: a", "passage: b"], ["query: c"]]
+    assert prefixed.name.startswith("openai:e5#")
+    assert prefixed.name != HttpEmbedder("e5", url=server.url, key=None, seconds=1, batch=1, text_prefix="p").name
+
+
 def test_the_index_of_a_row_counts_and_not_its_place(server: EmbeddingServer, embedder: HttpEmbedder) -> None:
     server.answers.append(answer([[1.0, 0.0], [0.0, 1.0]], backwards=True))
     assert embedder.embed(["a", "b"]).tolist() == [[1.0, 0.0], [0.0, 1.0]]

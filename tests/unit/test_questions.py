@@ -135,3 +135,11 @@ def test_an_event_is_asked_for_with_its_side_and_as_known_then() -> None:
 def test_a_long_question_is_looked_through_in_no_time_and_only_so_far() -> None:
     assert at(asked("before the " * 2_000 + "on 2 June")) == (None, None)
     assert at(asked("x " * 1_900 + "on 2 June")) == ("2026-06-02T00:00:00Z", None)
+
+
+def test_a_clock_at_the_end_of_the_calendar_is_survived() -> None:
+    last = parse_instant("9999-12-31T23:00:00Z")
+
+    for question in ("next week", "this week", "yesterday", "in three days", "next month", "on Friday"):
+        asked(question, "Pacific/Auckland", last)
+        asked(question, "America/Bogota", last)
