@@ -23,6 +23,7 @@ from api.settings import MEMORY, SQLITE, Settings
 from api.streams import Streams
 from consolidation.episodes import Recorder
 from consolidation.forgetting.forgetter import Forgetter
+from consolidation.handoffs import Handoffs
 from consolidation.pipeline import Pipeline, Reads
 from consolidation.records import Records
 from consolidation.retention import Keeping, Sweeper
@@ -198,6 +199,7 @@ class Services:
     forgetter: Forgetter
     serving: Serving
     sessions: Sessions
+    handoffs: Handoffs
     reads: Reads
     """What reads episodes."""
     reading_fault: Callable[[], str | None]
@@ -319,6 +321,7 @@ def services_over(
         forgetter=forgetter,
         serving=Serving(store=store, clock=clock, randomness=randomness),
         sessions=sessions,
+        handoffs=Handoffs(store=store, clock=clock, randomness=randomness, key_days=settings.idempotency_days),
         reads=reads or named,
         reading_fault=named.fault if reads is None else lambda: None,
         embedder=embedder,

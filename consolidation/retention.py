@@ -59,6 +59,8 @@ class Swept:
     """Episodes whose words were destroyed."""
     keys: int = 0
     """Idempotency keys that were over."""
+    handoffs: int = 0
+    """Handoffs that were over."""
     receipts: int = 0
     """Operations that are done and lost their receipts."""
 
@@ -102,7 +104,8 @@ class Sweeper:
         if not dry_run:
             with self._store.write(scope_of(tenant)) as tx:
                 keys = tx.forget_keys(self._clock.now())
-            yield Swept(keys=keys)
+                handoffs = tx.drop_handoffs(self._clock.now())
+            yield Swept(keys=keys, handoffs=handoffs)
 
     def _claims(self, scope: Scope, *, dry_run: bool) -> Iterator[Swept]:
         """Transaction by transaction, in the order in which they expired."""

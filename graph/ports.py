@@ -21,6 +21,7 @@ from typing import Final, NamedTuple, Protocol
 
 from graph.access import AccessStore, AccessTransaction
 from graph.forgetting import ForgettingTransaction, Scrubbed, TombstoneReader
+from graph.handoffs import HandoffStore, HandoffTransaction
 from graph.queue import Queue
 from graph.searching import SearchReader, SearchStore, SearchTransaction
 from graph.sessions import SessionStore, SessionTransaction
@@ -264,7 +265,15 @@ class Reader(TombstoneReader, SearchReader, WalkReader, Protocol):
         ...
 
 
-class Transaction(Reader, AccessTransaction, ForgettingTransaction, SessionTransaction, SearchTransaction, Protocol):
+class Transaction(
+    Reader,
+    AccessTransaction,
+    ForgettingTransaction,
+    SessionTransaction,
+    HandoffTransaction,
+    SearchTransaction,
+    Protocol,
+):
     """A reader under the tenant's write lock. A write applies at most one commit, an import many, all or none."""
 
     def within(self, scope: Scope) -> "Transaction":
@@ -386,6 +395,9 @@ class MemoryStore(SearchStore, Protocol):
 
     @property
     def sessions(self) -> SessionStore: ...
+
+    @property
+    def handoffs(self) -> HandoffStore: ...
 
     def tenants(self) -> list[Tenant]: ...
 

@@ -20,6 +20,8 @@ OperationId = NewType("OperationId", str)
 """Of the reading of a recorded episode: the id of the episode with another prefix."""
 SessionId = NewType("SessionId", str)
 """Of a session: made from when it was opened, so that ids are in that order, and from chance."""
+HandoffId = NewType("HandoffId", str)
+"""Of a handoff: made like that of a session."""
 TombstoneId = NewType("TombstoneId", str)
 Owner: TypeAlias = EntityId | EpisodeId
 """Whom a payload of the journal is about: a subject, or a recorded episode."""
@@ -30,6 +32,7 @@ FACT: Final = "fct"
 EPISODE: Final = "epi"
 OPERATION: Final = "opr"
 SESSION: Final = "ses"
+HANDOFF: Final = "hnd"
 TOMBSTONE: Final = "frg"
 
 _KINDS: Final = {
@@ -69,6 +72,11 @@ def operation_id(place: Place) -> OperationId:
 def session_id(opened_at: int, chance: bytes) -> SessionId:
     """The id of a session that was opened at an instant; `chance` has 8 bytes."""
     return SessionId(f"{SESSION}_{opened_at & 2**64 - 1:016x}{chance.hex()}")
+
+
+def handoff_id(made_at: int, chance: bytes) -> HandoffId:
+    """The id of a handoff that was made at an instant; `chance` has 8 bytes."""
+    return HandoffId(f"{HANDOFF}_{made_at & 2**64 - 1:016x}{chance.hex()}")
 
 
 def tombstone_id(place: Place) -> TombstoneId:

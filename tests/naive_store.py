@@ -15,6 +15,7 @@ from typing import TypeVar
 from graph.access import AccessStore, no_key, prefix_taken
 from graph.decoding import recorded_with
 from graph.forgetting import KeptAnswer, Scrubbed
+from graph.handoffs import HandoffStore
 from graph.journal import NO_DIGEST
 from graph.journal_rows import lost_words, read_record, read_verbatim
 from graph.ledger import KINDS, LedgerItem, ledger_order, ledger_row
@@ -63,6 +64,7 @@ from ontology.scope import DEFAULT_NAMESPACE, DEFAULT_PURPOSE, Scope, Tenant
 from ontology.tombstones import Mark, Tombstone
 from ontology.values import ValueKey, ValueType
 from tests import naive_queue
+from tests.naive_handoffs import Handoffs, NaiveHandoffs, NaiveHandoffTransaction
 from tests.naive_queue import NaiveQueue, Operations
 from tests.naive_search import Index, NaiveSearchReads, NaiveSearchTransaction, wants_index
 from tests.naive_sessions import NaiveSessions, NaiveSessionTransaction, Sessions
@@ -106,6 +108,7 @@ class Tables:
     keys: dict[str, ApiKey] = field(default_factory=dict)
     owners: dict[str, Ownership] = field(default_factory=dict)
     of_sessions: Sessions = field(default_factory=Sessions)
+    of_handoffs: Handoffs = field(default_factory=Handoffs)
     index: Index = field(default_factory=Index)
 
     def copy(self) -> "Tables":
@@ -132,6 +135,7 @@ class Tables:
             keys=self.keys.copy(),
             owners=self.owners.copy(),
             of_sessions=self.of_sessions.copy(),
+            of_handoffs=self.of_handoffs.copy(),
             index=self.index.copy(),
         )
 
@@ -629,13 +633,14 @@ class NaiveReader(NaiveWalkReads, NaiveSearchReads):
         return max(rows, key=lambda s: s.recorded_from)
 
 
-class NaiveTransaction(NaiveReader, NaiveSessionTransaction, NaiveSearchTransaction):
+class NaiveTransaction(NaiveReader, NaiveSessionTransaction, NaiveHandoffTransaction, NaiveSearchTransaction):
     """A reader of a copy that only it sees, and that it changes."""
 
     def __init__(self, tables: Tables, scope: Scope, taken: Callable[[], set[str]]) -> None:
         """`taken` gives the prefixes of the keys of every tenant."""
         super().__init__(tables, scope)
         self.of_sessions = tables.of_sessions
+        self.of_handoffs = tables.of_handoffs
         self._taken = taken
 
     def window(self, slot: Slot, value: ValueKey | None, around: Interval, margin: int | None) -> Window:
@@ -836,6 +841,10 @@ class NaiveStore:
     @property
     def sessions(self) -> SessionStore:
         return NaiveSessions(lambda: list(self._tables), lambda tenant: self.tables(tenant).of_sessions)
+
+    @property
+    def handoffs(self) -> HandoffStore:
+        return NaiveHandoffs(lambda tenant: self.tables(tenant).of_handoffs)
 
     def tenants(self) -> list[Tenant]:
         return sorted(tenant for tenant, tables in self._tables.items() if tables.events)

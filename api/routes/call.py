@@ -25,6 +25,7 @@ from consolidation.admission import Standing, admit_owner, namespaces, transfer
 from consolidation.episodes import NewEpisode
 from consolidation.forgetting.forgetter import Named, tombstones_of
 from consolidation.forgetting.graves import Graves, gone
+from consolidation.handoffs import NewHandoff
 from consolidation.items import Item, Promote, Reject
 from consolidation.sessions import NewNote, NewSession
 from consolidation.worker import findings
@@ -46,7 +47,8 @@ from ontology.errors import (
 )  # fmt: skip
 from ontology.facts import FactVersion
 from ontology.grants import Grant, reaches
-from ontology.ids import OperationId, SessionId, TombstoneId
+from ontology.handoffs import Adoption, Handoff
+from ontology.ids import HandoffId, OperationId, SessionId, TombstoneId
 from ontology.instants import Instant
 from ontology.operations import Backlog, Operation, State
 from ontology.schema import Schema
@@ -257,6 +259,22 @@ class Call:
     def notes_of(self, scope: Permitted, id: SessionId, *, limit: int, after: int) -> Sequence[Note]:
         """Notes of a session of a scope that was asked for reading."""
         return self.services.sessions.notes(scope.demand(Grant.READ), id, limit=limit, after=after)
+
+    def make_handoff(self, scope: Permitted, new: NewHandoff, *, key: str | None) -> "Written":
+        """Keep a handoff in a scope that was asked for writing; raises as `Handoffs.make` does."""
+        return self.services.handoffs.make(scope.demand(Grant.WRITE), self.principal.name, new, key=key)
+
+    def handoff(self, scope: Permitted, id: HandoffId) -> Handoff:
+        """A handoff of a scope that was asked for reading; raises `NotFound`."""
+        return self.services.handoffs.handoff(scope.demand(Grant.READ), id)
+
+    def adoptions(self, scope: Permitted, id: HandoffId) -> Sequence[Adoption]:
+        """Who adopted a handoff of a scope that was asked for reading."""
+        return self.services.handoffs.adoptions(scope.demand(Grant.READ), id)
+
+    def adopt(self, scope: Permitted, id: HandoffId) -> tuple[Handoff, Adoption]:
+        """Take a handoff on, of a scope that was asked for reading; raises as `Handoffs.adopt` does."""
+        return self.services.handoffs.adopt(scope.demand(Grant.READ), self.principal.name, id)
 
     def schema(self, scope: Permitted) -> Schema:
         """The schema of the tenant of a scope that was asked for reading, or in which something was just written."""

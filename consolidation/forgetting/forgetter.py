@@ -167,6 +167,8 @@ class Forgetter:
         for id, notes in plan.notes.items():
             notes.tx.put_session(replace(notes.tx.session(id), me=notes.session.me, source=notes.session.source))
             notes.tx.erase_some_notes(id, notes.numbers, self._clock.now())
+        for handoff in plan.handoffs.values():
+            tx.put_handoff(handoff.left)
         tx.apply(commit, ledger=deed.ledger)
         return commit.changes.tombstones[0]
 
@@ -285,6 +287,7 @@ def _answers_that_mention(tx: Transaction, plan: Plan) -> Iterator[object]:
     whole = [] if plan.whole is None else [plan.whole]
     ids = {id.encode() for id in (*plan.claims, *plan.facts, *plan.episodes, *plan.emptied, *whole)}
     words = [orjson.dumps(word) for kind, word in plan.words if kind is not Marked.PURPOSE]
+    words += [orjson.dumps(id) for id in plan.handoffs]
     for answer in tx.kept_answers():
         if answer.receipt:
             document = zlib.decompress(answer.receipt)

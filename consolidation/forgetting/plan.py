@@ -1,7 +1,7 @@
 """What would be forgotten: gathered under the tenant's lock, and named by a hash that a person can confirm."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -15,7 +15,19 @@ from ontology.claims import Entity, Source, Told
 from ontology.episodes import RecordedEpisode
 from ontology.errors import NotFound
 from ontology.facts import Fact, FactVersion, Slot
-from ontology.ids import ENTITY, EPISODE, ClaimId, EntityId, EpisodeId, FactId, SessionId, is_recorded, locate
+from ontology.handoffs import Handoff
+from ontology.ids import (
+    ENTITY,
+    EPISODE,
+    ClaimId,
+    EntityId,
+    EpisodeId,
+    FactId,
+    HandoffId,
+    SessionId,
+    is_recorded,
+    locate,
+)
 from ontology.scope import Scope
 from ontology.sessions import Session
 from ontology.tombstones import Marked, Target, Tombstone
@@ -63,6 +75,16 @@ class NotesCut:
     """Of the notes that go."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandoffCut:
+    """What goes of a handoff."""
+
+    left: Handoff
+    """As it is from then on."""
+    lines: int
+    """How many of its lines and facts go."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Plan:
     """All that would go."""
@@ -81,6 +103,8 @@ class Plan:
     """Episodes that nothing is left to cite."""
     notes: dict[SessionId, NotesCut] = field(default_factory=dict)
     """What goes of the sessions of the namespace."""
+    handoffs: dict[HandoffId, HandoffCut] = field(default_factory=dict)
+    """The same of its handoffs."""
     words: list[tuple[Marked, str]] = field(default_factory=list)
     """What it is known by: keys, names, sources; of a subject also the purposes in which something showed of it."""
 
@@ -105,6 +129,7 @@ class Plan:
             "episodes": len(self.episodes),
             "verbatims": len(self.episodes) + len(self.emptied),
             "notes": sum(len(cut.numbers) for cut in self.notes.values()),
+            "handoffs": sum(cut.lines for cut in self.handoffs.values()),
         }
 
     @property
@@ -117,6 +142,7 @@ class Plan:
             sorted(self.claims), sorted(self.facts), sorted(id for ids in self.quotes.values() for id in ids),
             sorted(self.episodes), sorted(self.emptied),
             sorted((id, number) for id, cut in self.notes.items() for number in cut.numbers),
+            sorted((id, cut.lines) for id, cut in self.handoffs.items()),
         ]  # fmt: skip
         return hashlib.sha256(orjson.dumps(framed)).hexdigest()
 
@@ -156,6 +182,7 @@ class _Gathering:
             self._cuts(tx)
         self._cited()
         self._notes()
+        self._handoffs()
         return self._plan
 
     def again(self, stone: Tombstone, end: int) -> Plan:
@@ -268,6 +295,19 @@ class _Gathering:
                     self._shows_in(session.scope)
             after = page[-1]
 
+    def _handoffs(self) -> None:
+        """Facts that go are pinned no longer, in any purpose; of a subject, no line mentions it."""
+        plan, tx = self._plan, self._here[0]
+        mentions = mentioning([text for kind, text in plan.words if kind in (Marked.NAME, Marked.KEY)])
+        after: Handoff | None = None
+        while page := tx.handoffs_of_namespace(limit=PAGE, after=after):
+            for handoff in page:
+                left = _without(handoff, plan.facts, mentions)
+                if left != handoff:
+                    plan.handoffs[handoff.id] = HandoffCut(left=left, lines=left.lost - handoff.lost)
+                    self._shows_in(handoff.scope)
+            after = page[-1]
+
     def _is_quoted(self, tx: Transaction, episode: EpisodeId, mentions: Mentions) -> bool:
         """Whether a claim quotes words that mention what goes, of an episode of which only such words are left."""
         quotes = tx.quotes([told.claim.id for told in tx.all_of_episode(episode)])
@@ -315,6 +355,26 @@ class _Gathering:
             told = (each for tx in self._everywhere for each in tx.all_of_episode(id))
             if all(each.claim.id in plan.claims for each in told):
                 plan.cited.append(id)
+
+
+def _without(handoff: Handoff, facts: Collection[FactId], mentions: Mentions) -> Handoff:
+    """A handoff without these facts and without lines that mention what goes."""
+    stays = [not mentions(f"{each.what} {each.why or ''}") for each in handoff.rejected]
+    left = replace(
+        handoff,
+        task=None if handoff.task is None or mentions(handoff.task) else handoff.task,
+        requirements=tuple(each for each in handoff.requirements if not mentions(each)),
+        constraints=tuple(each for each in handoff.constraints if not mentions(each)),
+        format=None if handoff.format is None or mentions(handoff.format) else handoff.format,
+        facts=tuple(id for id in handoff.facts if id not in facts),
+        rejected=tuple(each for each, keeps in zip(handoff.rejected, stays, strict=True) if keeps),
+    )
+    return replace(left, lost=handoff.lost + _size(handoff) - _size(left))
+
+
+def _size(handoff: Handoff) -> int:
+    lists = (handoff.requirements, handoff.constraints, handoff.facts, handoff.rejected)
+    return sum(map(len, lists)) + (handoff.task is not None) + (handoff.format is not None)
 
 
 def _all_told(tx: Transaction, subject: EntityId, predicate: str | None) -> Iterator[Told]:

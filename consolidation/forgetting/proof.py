@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from graph.ports import MemoryStore, Reader, Transaction
 from ontology.errors import JSON, NotFound
+from ontology.handoffs import Handoff
 from ontology.ids import EntityId, EpisodeId, is_recorded
 from ontology.operations import operation_of
 from ontology.scope import Scope
@@ -49,6 +50,7 @@ def _search(store: MemoryStore, scope: Scope, stone: Tombstone) -> Iterator[tupl
         yield "quotes", len(tx.quotes(stone.claims[:IDS_MAX]))
         yield "journal", sum(_in_journal(tx, stone))
         yield "idempotency", _in_answers(tx, stone)
+        yield "handoffs", _in_handoffs(tx, stone)
     read = [EpisodeId(id) for id in (*stone.destroyed, *stone.restated) if is_recorded(id)]
     receipts = 0
     for id in read:
@@ -82,6 +84,16 @@ def _in_answers(tx: Transaction, stone: Tombstone) -> int:
     ids = {id.encode() for id in (*stone.destroyed, *stone.claims[:IDS_MAX], *stone.facts[:IDS_MAX])}
     bodies = (zlib.decompress(each.receipt) for each in tx.kept_answers() if each.receipt)
     return sum(not ids.isdisjoint(NAMED.findall(body)) for body in bodies)
+
+
+def _in_handoffs(tx: Transaction, stone: Tombstone) -> int:
+    """How many facts that are gone are pinned in handoffs of the scope."""
+    facts, found = frozenset(stone.facts), 0
+    after: Handoff | None = None
+    while page := tx.handoffs_of_namespace(limit=IDS_MAX, after=after):
+        found += sum(len(facts.intersection(each.facts)) for each in page if each.scope == tx.scope)
+        after = page[-1]
+    return found
 
 
 def _has_words(reader: Reader, id: object) -> int:

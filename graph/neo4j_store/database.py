@@ -342,6 +342,7 @@ QUERIES: Final = {
     **named_queries(_PACKAGE, "episodes.cypher", "//"),
     **named_queries(_PACKAGE, "forgetting.cypher", "//"),
     **named_queries(_PACKAGE, "sessions.cypher", "//"),
+    **named_queries(_PACKAGE, "handoffs.cypher", "//"),
     **_of_both_sides(named_queries(_PACKAGE, "searching.cypher", "//")),
     **named_queries(_PACKAGE, "walking.cypher", "//"),
 }

@@ -7,7 +7,7 @@ character that no name has.
 from hashlib import blake2b
 
 from ontology.facts import Slot
-from ontology.ids import EntityId, EpisodeId, SessionId
+from ontology.ids import EntityId, EpisodeId, HandoffId, SessionId
 from ontology.scope import Scope, Tenant
 from ontology.values import ValueKey
 
@@ -82,6 +82,15 @@ def session_key(scope: Scope, session: SessionId) -> str:
 def note_key(session: str, number: int) -> str:
     """Of a note, given the key of its session."""
     return f"{session}|{number}"
+
+
+def handoff_key(scope: Scope, handoff: HandoffId) -> str:
+    return _hash("handoff", scope.tenant, scope.namespace, scope.purpose, handoff)
+
+
+def adoption_key(handoff: str, principal: str) -> str:
+    """Of an adoption, given the key of its handoff."""
+    return f"{handoff}|{principal}"
 
 
 def answer_key(tenant: Tenant, principal: str, key: str) -> str:

@@ -14,9 +14,11 @@ from typing import Final
 
 from graph.access import AccessStore
 from graph.forgetting import Scrubbed
+from graph.handoffs import HandoffStore
 from graph.neo4j_store.access import Neo4jAccess
 from graph.neo4j_store.database import QUERIES, CommitLost, Database, Limits, LockHeld, Work, queries_for
 from graph.neo4j_store.diagnosis import check_supported, diagnose, engine
+from graph.neo4j_store.handoffs import Neo4jHandoffs
 from graph.neo4j_store.ledger import ledger_rows
 from graph.neo4j_store.migration import migrate, version
 from graph.neo4j_store.queue import Neo4jQueue
@@ -116,6 +118,10 @@ class Neo4jStore:
     @property
     def sessions(self) -> SessionStore:
         return Neo4jSessions(self._database.run)
+
+    @property
+    def handoffs(self) -> HandoffStore:
+        return Neo4jHandoffs(self._database.run)
 
     @contextmanager
     def _changing(self, tenant: Tenant) -> Iterator[Run]:

@@ -13,6 +13,7 @@ from graph.neo4j_store.access import Neo4jAccessTransaction
 from graph.neo4j_store.applying import Applying
 from graph.neo4j_store.codec import Row
 from graph.neo4j_store.forgetting import Neo4jForgettingTransaction
+from graph.neo4j_store.handoffs import Neo4jHandoffTransaction
 from graph.neo4j_store.indexing import Neo4jSearchTransaction
 from graph.neo4j_store.present import MOST, Present, part
 from graph.neo4j_store.reader import Neo4jReader
@@ -37,7 +38,12 @@ _SLOTS_AT_ONCE: Final = 1_000
 
 
 class Neo4jTransaction(
-    Neo4jReader, Neo4jForgettingTransaction, Neo4jAccessTransaction, Neo4jSessionTransaction, Neo4jSearchTransaction
+    Neo4jReader,
+    Neo4jForgettingTransaction,
+    Neo4jAccessTransaction,
+    Neo4jSessionTransaction,
+    Neo4jHandoffTransaction,
+    Neo4jSearchTransaction,
 ):
     """What a writer may ask and do; whoever made it commits or rolls back."""
 

@@ -143,6 +143,7 @@ QUERIES: Final = {
     **named_queries(_PACKAGE, "episodes.sql", "--"),
     **named_queries(_PACKAGE, "forgetting.sql", "--"),
     **named_queries(_PACKAGE, "sessions.sql", "--"),
+    **named_queries(_PACKAGE, "handoffs.sql", "--"),
     **named_queries(_PACKAGE, "searching.sql", "--"),
     **named_queries(_PACKAGE, "walking.sql", "--"),
 }

@@ -17,11 +17,13 @@ from typing import Final
 
 from graph.access import AccessStore
 from graph.forgetting import Scrubbed
+from graph.handoffs import HandoffStore
 from graph.ports import Capabilities, Finding, Grade, MemoryStore, Reader, Transaction
 from graph.queue import Queue
 from graph.sessions import SessionStore
 from graph.sqlite_store.access import SqliteAccess
 from graph.sqlite_store.connection import MEMORY, Connection
+from graph.sqlite_store.handoffs import SqliteHandoffs
 from graph.sqlite_store.ledger import ledger_rows
 from graph.sqlite_store.migration import migrate, version
 from graph.sqlite_store.queue import SqliteQueue
@@ -91,6 +93,10 @@ class SqliteStore:
     @property
     def sessions(self) -> SessionStore:
         return SqliteSessions(self._reading)
+
+    @property
+    def handoffs(self) -> HandoffStore:
+        return SqliteHandoffs(self._reading)
 
     @contextmanager
     def _changing(self) -> Iterator[Connection]:

@@ -9,6 +9,7 @@ from graph.sqlite_store.access import SqliteAccessTransaction
 from graph.sqlite_store.applying import Applying
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.forgetting import SqliteForgettingTransaction
+from graph.sqlite_store.handoffs import SqliteHandoffTransaction
 from graph.sqlite_store.indexing import SqliteSearchTransaction
 from graph.sqlite_store.keys import Keys
 from graph.sqlite_store.reader import SqliteReader
@@ -36,6 +37,7 @@ class SqliteTransaction(
     SqliteForgettingTransaction,
     SqliteAccessTransaction,
     SqliteSessionTransaction,
+    SqliteHandoffTransaction,
     SqliteSearchTransaction,
 ):
     """What a writer may ask and do; whoever made it commits or rolls back."""

@@ -33,6 +33,7 @@ ON_EVERY_STORE: Final = (
     "test_http_episodes",
     "test_http_events",
     "test_http_forgetting",
+    "test_http_handoffs",
     "test_http_hostile_episodes",
     "test_http_paging",
     "test_http_profiles",

@@ -8,7 +8,7 @@ import pytest
 from tests.e2e.command_line import CommandLine
 from tests.e2e.test_cli_serving import serving
 
-NONE = {"expired": 0, "erased": 0, "verbatims": 0, "keys": 0, "receipts": 0}
+NONE = {"expired": 0, "erased": 0, "verbatims": 0, "keys": 0, "handoffs": 0, "receipts": 0}
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def test_what_has_expired_is_not_shown_and_a_sweep_says_how_much_it_was(vigencia
     assert reason["fact"]["expired"]
     assert vigencia("sweep", "--dry-run", "--json").document == {"dry_run": True, **NONE, "expired": 1}
     done = vigencia("sweep")
-    assert done.rows[-5:] == [["expired", "1"], *([name, "0"] for name in list(NONE)[1:])]
+    assert done.rows[-6:] == [["expired", "1"], *([name, "0"] for name in list(NONE)[1:])]
     assert vigencia("sweep", "--json").document == {"dry_run": False, **NONE}
     assert vigencia("journal", "verify", "--refold").code == 0
 

@@ -15,6 +15,7 @@ from api.routes.routing import Route
 from api.wiring import Services
 from consolidation.episodes import NewEpisode
 from consolidation.forgetting.forgetter import Named
+from consolidation.handoffs import NewHandoff
 from consolidation.items import Assert, Said
 from consolidation.sessions import NewNote, NewSession
 from ontology.grants import Grant
@@ -37,7 +38,7 @@ Read, Written, Reviewed = frozenset({Grant.READ}), frozenset({Grant.WRITE}), fro
 NEEDED: Final[dict[str, frozenset[Grant]]] = {
     "write_claims": Written, "withdraw_source": Written, "record_episodes": Written, "retry_operation": Written,
     "withdraw_claim": Read | Written, "replace_fact": Read | Written, "retract_fact": Read | Written,
-    "open_session": Written, "add_notes": Written, "end_session": Written,
+    "make_handoff": Read | Written, "open_session": Written, "add_notes": Written, "end_session": Written,
     "list_held": Reviewed, "show_held": Reviewed, "promote_held": Reviewed, "reject_held": Reviewed,
     "put_ontology": frozenset({Grant.ADMIN}), "read_metrics": frozenset({Grant.ADMIN}),
     "forget": frozenset({Grant.FORGET}), "forget_subject": frozenset({Grant.FORGET}),
@@ -68,6 +69,8 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "record_episodes": {**SCOPE, "episodes": [{"text": MARKER}]},
     "retry_operation": SCOPE,
     "open_session": SCOPE,
+    "make_handoff": {**SCOPE, "task": "Book."},
+    "adopt_handoff": SCOPE,
     "add_notes": {**SCOPE, "notes": [{"text": MARKER}]},
     "end_session": SCOPE,
     "replace_fact": {**WRITE, "expected_version": 1, "value": MARKER},
@@ -121,6 +124,7 @@ def world(services: Services) -> Iterator[World]:
         "sources": MARKER, "review": held[0]["claim"], "namespaces": "notes", **_dead_letter(services, scope),
         "subjects": receipt[0]["subject"]["id"], "profiles": receipt[0]["subject"]["id"],
         "tombstones": _tombstone(services, scope), "sessions": _session(services, scope),
+        "handoffs": _handoff(services, scope),
     }  # fmt: skip
     services.writer.write(scope_of("other"), "person", [item])
     with TestClient(create_app(services), base_url="http://memory.example", client=("203.0.113.9", 5)) as client:
@@ -149,6 +153,14 @@ def _session(services: Services, scope: Scope) -> str:
     id = SessionId(str(services.sessions.open(scope, "ann", NewSession()).receipt["id"]))
     services.sessions.note(scope, "ann", id, [NewNote(text=MARKER)])
     return id
+
+
+def _handoff(services: Services, scope: Scope) -> str:
+    """One for whoever may read there."""
+    new = NewHandoff(
+        receiver=None, task=MARKER, requirements=(), constraints=(), format=None, facts=(), rejected=(), ttl=None
+    )
+    return str(services.handoffs.make(scope, "person", new).receipt["id"])
 
 
 def all_but(grant: Grant) -> str:
@@ -194,7 +206,9 @@ def test_a_key_of_another_tenant_sees_nothing(world: World, route: Route) -> Non
 
     sent = str(BODIES.get(route.name, "")) + str(response.request.url)
     assert MARKER.encode() not in response.content.replace(sent.encode(), b"") or MARKER in sent
-    for id in (world.ids[kind] for kind in ("facts", "claims", "entities", "episodes", "operations", "sessions")):
+    for id in (
+        world.ids[kind] for kind in ("facts", "claims", "entities", "episodes", "operations", "sessions", "handoffs")
+    ):
         assert id.encode() not in response.content or id in str(response.request.url)
     if "{id" in route.path and route.name != "withdraw_source":
         problem(response, 404, "not-found")

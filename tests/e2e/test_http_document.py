@@ -57,8 +57,8 @@ def test_tags_come_in_reading_order(document: dict[str, Any]) -> None:
     order = [tag["name"] for tag in document["tags"]]
 
     assert order == [
-        "state", "search", "recall", "claims", "review", "episodes", "operations", "sessions", "profiles", "facts",
-        "history", "entities", "analysis", "ontology", "events", "forgetting", "namespaces", "server",
+        "state", "search", "recall", "claims", "review", "episodes", "operations", "sessions", "profiles", "handoffs",
+        "facts", "history", "entities", "analysis", "ontology", "events", "forgetting", "namespaces", "server",
     ]  # fmt: skip
     assert {tag for _, _, operation in operations(document) for tag in operation["tags"]} == set(order)
 

@@ -54,10 +54,18 @@ def tell_everything(api: Api) -> dict[str, str]:
         for word in ("quarantined", "rejected")
     ]
     _reject(api, held[1])
+    handed = answer(
+        api.post(
+            "/v1/handoffs",
+            {"task": f"Ask {MARKER} Lind.", "requirements": [f"{KEY} is asked"], "facts": [item["opened"][0]],
+             "rejected": [{"what": f"a letter to {MARKER} Lind"}]},
+            Idempotency_Key=f"{MARKER}-handed",
+        )
+    )  # fmt: skip
     api.clock.advance(SECOND)
     return {
         "entities": item["subject"]["id"], "claims": item["claim"], "facts": item["opened"][0], "review": held[0],
-        "episodes": episode, "operations": recorded["items"][0]["operation"],
+        "episodes": episode, "operations": recorded["items"][0]["operation"], "handoffs": handed["id"],
         "profiles": item["subject"]["id"], "subjects": item["subject"]["id"],
     }  # fmt: skip
 
@@ -122,7 +130,7 @@ def test_the_marker_is_found_on_many_routes_before(api: Api) -> None:
 
     marked = {name for name, (_, content) in found.items() if MARKER.encode() in content}
     assert len(marked) > 15
-    assert {"read_profile bo", "read_about bo"} <= marked
+    assert {"read_profile bo", "read_about bo", "read_handoff bo"} <= marked
     assert len([name for name in marked if name.startswith("recall ")]) > 5
 
 

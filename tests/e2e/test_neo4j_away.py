@@ -69,6 +69,7 @@ def asking(client: httpx2.Client) -> Asking:
     episode, operation = told["episode"], told["operation"]
     item = {"subject": "mira", "predicate": "visited", "value": "Oslo", "valid_from": "2026-01-01", "source": "mira"}
     session = client.post("/v1/sessions", json={}).json()["id"]
+    handoff = client.post("/v1/handoffs", json={"task": "Book."}).json()["id"]
     doubtful = {**item, "value": "Rome", "trust": "untrusted"}
     held = client.post("/v1/claims", json={"items": [doubtful]}).json()["items"][0]["claim"]
     seen = {"If-Match": client.get(of_fact).headers["etag"]}
@@ -126,6 +127,9 @@ def asking(client: httpx2.Client) -> Asking:
         ("GET", "/v1/sessions/{id}"): (f"/v1/sessions/{session}", None, {}),
         ("POST", "/v1/sessions/{id}/notes"): (f"/v1/sessions/{session}/notes", {"notes": [{"text": "Noted."}]}, {}),
         ("POST", "/v1/sessions/{id}/end"): (f"/v1/sessions/{session}/end", {}, {}),
+        ("POST", "/v1/handoffs"): ("/v1/handoffs", {"task": "Book."}, {}),
+        ("GET", "/v1/handoffs/{id}"): (f"/v1/handoffs/{handoff}", None, {}),
+        ("POST", "/v1/handoffs/{id}/adopt"): (f"/v1/handoffs/{handoff}/adopt", {}, {}),
         ("GET", "/v1/profiles/{id}"): (f"/v1/profiles/{entity}", None, {}),
         ("GET", "/v1/subjects/{id}/about"): (f"/v1/subjects/{entity}/about", None, {}),
         ("POST", "/v1/forget"): ("/v1/forget", {"subject": "mira"}, {}),

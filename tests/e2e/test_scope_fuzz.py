@@ -24,6 +24,7 @@ from api.routes.routing import Route
 from api.settings import read_settings
 from api.wiring import Services, open_services, services_over
 from consolidation.episodes import NewEpisode
+from consolidation.handoffs import NewHandoff
 from consolidation.items import Assert, Replace, Said
 from consolidation.sessions import NewNote, NewSession
 from ontology.grants import Grant, grant_words
@@ -42,7 +43,7 @@ PATTERNS: Final = ["*", "default", "notes", "team-a", "team-*", "te*", "note", "
 PURPOSE_PATTERNS: Final = ["*", "*", "general", "health", "h*", "ads"]
 
 MARKER: Final = re.compile(rb"mk\d+x\d+x\d+q")
-ID: Final = re.compile(rb"(?:ent|clm|fct)_[a-z2-7]{8}_\d+_\d+|ses_[0-9a-f]{32}")
+ID: Final = re.compile(rb"(?:ent|clm|fct)_[a-z2-7]{8}_\d+_\d+|(?:ses|hnd)_[0-9a-f]{32}")
 QUESTIONS: Final = ("read_states", "search_memory", "recall")
 """Reads that are posted."""
 ROUTES: Final = [
@@ -122,7 +123,13 @@ class World:
         self.services.recorder.record(scope, f"{mark}-writer", [said_by_all])
         opened = str(self.services.sessions.open(scope, f"{mark}-writer", NewSession()).receipt["id"])
         self.services.sessions.note(scope, f"{mark}-writer", SessionId(opened), [NewNote(text=f"{mark} noted")])
-        for found in (*ID.findall(orjson.dumps(receipt)), opened.encode()):
+        new = NewHandoff(
+            receiver=None, task=f"{mark} task", requirements=[f"{mark} must"], constraints=(), format=None,
+            facts=[item["opened"][0] for item in receipt["items"] if item.get("opened")][:3],
+            rejected=[(f"{mark} no", None)], ttl="P30D",
+        )  # fmt: skip
+        handed = str(self.services.handoffs.make(scope, f"{mark}-writer", new).receipt["id"])
+        for found in (*ID.findall(orjson.dumps(receipt)), opened.encode(), handed.encode()):
             self.ids.setdefault(found, set()).add(scope)
             self.by_scope[scope].append(found.decode())
 
@@ -229,7 +236,9 @@ class World:
         return body | {name: value for name, value in extra.items() if choose.random() < 0.2}
 
     def _id(self, route: Route, scope: Scope, kind: str = "") -> str:
-        kind = kind or {"facts": "fct", "claims": "clm", "sessions": "ses"}.get(route.path.split("/")[2], "ent")
+        kind = kind or {"facts": "fct", "claims": "clm", "sessions": "ses", "handoffs": "hnd"}.get(
+            route.path.split("/")[2], "ent"
+        )
         return self.random.choice([id for id in self.by_scope[scope] if id.startswith(kind)])
 
     async def _send(

@@ -17,7 +17,7 @@ from ontology.scope import Tenant, scope_of
 API: Final = Path(__file__).resolve().parents[2] / "api"
 ROUTES: Final = sorted((API / "routes").glob("*.py")) + sorted((API / "wire").glob("*.py"))
 MAKERS: Final = {"Scope", "scope_of", "Permitted", "permitted", "permitted_namespace", "permitted_tenant"}
-DOORS: Final = {"store", "writer", "recorder", "forgetter", "sessions", "serving", "indexer", "_store"}
+DOORS: Final = {"store", "writer", "recorder", "forgetter", "sessions", "handoffs", "serving", "indexer", "_store"}
 CALL: Final = API / "routes" / "call.py"
 
 

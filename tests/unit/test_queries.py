@@ -56,7 +56,7 @@ def names(package: str, file: str, comment: str) -> list[str]:
     return re.findall(rf"^{comment} name: (\w+)$", text, re.MULTILINE)
 
 
-FILES: Final = ("queries", "episodes", "forgetting", "sessions", "walking")
+FILES: Final = ("queries", "episodes", "forgetting", "sessions", "handoffs", "walking")
 SEARCH_SQLITE: Final = names("graph.sqlite_store", "searching.sql", "--")
 SEARCH_NEO4J: Final = names("graph.neo4j_store", "searching.cypher", "//")
 """Words and vectors are kept in each engine's own manner: what is there in one alone needs no reason."""

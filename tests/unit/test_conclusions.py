@@ -1,0 +1,76 @@
+"""What is a transcript, and what only looks a little like one."""
+
+import orjson
+import pytest
+
+from consolidation.conclusions import BYTES_MAX, CHARS_MAX, refuse_bulk, refuse_transcript, refuse_turn
+from ontology.errors import Refused
+
+TRANSCRIPTS = {
+    "a user and an assistant": "User: book a room\nAssistant: which one?",
+    "in one line each, with times": "[09:00] Human: hello\n[09:01] AI: hello, how can I help?",
+    "with bold names": "**User**: hi\n**Assistant:** hi",
+    "quoted": "> user: hi\n> bot: hi",
+    "names that come back": "Mira: hi\nJonas: hi\nMira: how are you?\nJonas: well",
+    "with dates": "2026-06-01 09:00 Mira: hi\n2026-06-01 09:01 Bo: hi\n2026-06-01 Mira: ok\n2026-06-01 Bo: ok",
+    "of another script": "美咲：はい\n太郎：いいえ\n美咲：なぜ\n太郎：さあ",
+    "as JSON": orjson.dumps([{"role": "user", "content": "hi"}]).decode(),
+    "as JSON below a member": orjson.dumps({"messages": [{"role": "user", "content": "hi"}]}).decode(),
+    "as one message of JSON": ' {"speaker": "Mira", "text": "hi"}',
+}
+CONCLUSIONS = {
+    "one label": "Note: the room must face the yard.",
+    "labels that stand once": "Room: 12\nPrice: 140 EUR\nDate: 2026-06-02\nGuest: Mira",
+    "a role that has to do something": "User: must be an administrator.\nTool: the booking desk",
+    "a list with one label again": "Option: A\nOption: B\nOption: C",
+    "times and addresses": "Arrive at 09:30. See https://example.org/a: it has the plan.",
+    "JSON that is no turn": '{"role": "admin", "room": 12}',
+    "broken JSON": "[see the plan",
+    "prose about a talk": "The user asked for a quiet room; the assistant offered two, and both were refused.",
+}
+
+
+@pytest.mark.parametrize("text", TRANSCRIPTS.values(), ids=TRANSCRIPTS)
+def test_a_transcript_is_refused_in_one_text_and_in_the_lines_of_a_member(text: str) -> None:
+    for texts in ([text], text.split("\n")):
+        with pytest.raises(Refused) as refused:
+            refuse_transcript(texts, "/requirements")
+        assert [(v.pointer, v.code) for v in refused.value.violations] == [("/requirements", "transcript")]
+        assert "episode" in refused.value.remedy
+
+
+@pytest.mark.parametrize("text", CONCLUSIONS.values(), ids=CONCLUSIONS)
+def test_a_conclusion_is_not_refused(text: str) -> None:
+    refuse_transcript([text], "/task")
+    refuse_transcript(text.split("\n"), "/requirements")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"role": "user", "content": "x"}, {"speaker": "a", "text": ""}, [{"author": "a", "message": "x"}],
+        {"turns": [{"from": "a", "text": "x"}]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_turns_of_json_are_refused(given: object) -> None:
+    with pytest.raises(Refused, match="turn"):
+        refuse_turn(given, "/task")
+
+
+@pytest.mark.parametrize("given", ["text", 4, None, {"role": "user"}, {"text": "x"}, [], [1], {"a": ["b"]}], ids=str)
+def test_what_is_no_turn_is_left_to_others(given: object) -> None:
+    refuse_turn(given, "/task")
+
+
+def test_what_is_too_long_is_no_conclusion() -> None:
+    refuse_transcript(["x" * CHARS_MAX], "/task")
+    with pytest.raises(Refused, match=f"{CHARS_MAX + 1} characters"):
+        refuse_transcript(["x" * (CHARS_MAX + 1)], "/task")
+    refuse_bulk(["é" * (BYTES_MAX // 2)])
+    with pytest.raises(Refused, match="bytes"):
+        refuse_bulk(["é" * (BYTES_MAX // 2), "x"])
+
+
+def test_a_long_line_that_is_nearly_a_turn_is_read_in_time() -> None:
+    refuse_transcript([("a " * 499) + "x", "[" * 999, "- " * 499, "1" * 999], "/task")
