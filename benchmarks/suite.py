@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import episodes, expanding, loading, reading, serving, world, writing
+from benchmarks import episodes, expanding, loading, reading, searching, serving, world, writing
 from benchmarks.figures import Figure
 from benchmarks.graph_server.parts import GraphParts
 from benchmarks.loading import Grown
@@ -30,6 +30,7 @@ class Suite:
             "writing": self.writing,
             "episodes": self.episodes,
             "reading": self.reading,
+            "searching": self.searching,
             "expanding": self.expanding,
             "long-slot": self.long_slot,
             "loading": self.loading,
@@ -47,6 +48,9 @@ class Suite:
 
     def reading(self) -> Iterator[Figure]:
         return reading.measure(self._stores().files, self._sizes)
+
+    def searching(self) -> Iterator[Figure]:
+        return searching.measure(self._folder, self._sizes)
 
     def expanding(self) -> Iterator[Figure]:
         return expanding.measure(self._folder, self._sizes)
@@ -103,7 +107,8 @@ def run(sizes: Sizes, only: str | None = None) -> Iterator[Figure]:
 
 
 SQLITE, NEO4J = "sqlite", "neo4j"
-_NONE = Sizes(facts=(), slot_versions=0, runs=0, reads=0, requests=0, writes=0, episodes=0, graph=TINY.graph)
+_NONE = Sizes(facts=(), slot_versions=0, runs=0, reads=0, requests=0, writes=0, episodes=0, searched=0,
+              searched_small=0, searched_tenants=0, searches=0, graph=TINY.graph)  # fmt: skip
 SQLITE_PARTS = tuple(Suite(Path(), _NONE).parts)
 NEO4J_PARTS = tuple(GraphParts(TINY.graph).parts)
 CHOICES = (SQLITE, *SQLITE_PARTS, NEO4J, *NEO4J_PARTS)

@@ -26,7 +26,7 @@ ROUNDS: Final = 4
 YEARS: Final = (2000, 2005, 2010, 2015)
 """In which year the values of a round begin."""
 
-_PACK: Final = {
+PACK: Final = {
     "pack": "bench",
     "predicates": {
         name: {"datatype": "text", "cardinality": "functional"} for name in (*PREDICATES, "reading")
@@ -38,7 +38,7 @@ def open_store(file: Path) -> Services:
     """A store on a file, with the predicates of the benchmarks declared."""
     services = open_services(Settings(store=f"sqlite:///{file}"))
     if "status" not in services.writer.schema(SCOPE).predicates:
-        services.writer.put_schema(SCOPE, PRINCIPAL, pack_from_document(_PACK))
+        services.writer.put_schema(SCOPE, PRINCIPAL, pack_from_document(PACK))
     return services
 
 

@@ -133,6 +133,7 @@ class SearchReader(Protocol):
         self, terms: Sequence[str], as_of: AsOf, *, predicates: Collection[str] | None, history: bool, limit: int
     ) -> list[FactHit]:
         """Facts whose sentence has one of the terms, best first (BM25), then by (recorded_from latest first, id).
+        Which of those that are as good as the last one are left out is the store's to choose.
 
         Those visible at `as_of`; with `history` all that is believed at its `known_at`, whenever it holds. With
         `predicates`, of these alone. A term is one word as `graph.terms` makes it, and never read as syntax.

@@ -92,8 +92,11 @@ class SqliteSearchTransaction:
 
     def unindex(self) -> None:
         tenant_pk, scope_pk, _ = self._where()
-        self._passages.empty(self._connection.all("statements_of_scope", (scope_pk,)))
-        self._passages.remove(self._connection.all("chunks_of_scope", (tenant_pk, scope_pk)))
+        self._connection.many("empty_postings", [(scope_pk,)])
+        self._connection.many("empty_statements", [(scope_pk,)])
+        self._connection.many("empty_chunks", [(tenant_pk, scope_pk)])
+        self._connection.many("empty_counts", [(scope_pk,)])
+        self._connection.many("empty_vectors", [(self._scope.tenant, tenant_pk)])
         self._connection.many("uncut_all", [(tenant_pk, scope_pk)])
 
     # ---- what these are made of

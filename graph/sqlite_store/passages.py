@@ -103,7 +103,10 @@ class PassagesOfCommits:
 
     def opened(self, versions: Iterable[FactVersion]) -> None:
         tenant = self._keys.tenant
-        rows = [(tenant, self._keys.scope(v.slot.scope), self._keys.slot(v.slot), v.value_key) for v in versions]
+        rows = [
+            (tenant, self._keys.scope(v.slot.scope), self._keys.slot(v.slot), v.value_key, v.recorded_from)
+            for v in versions
+        ]
         self._connection.many("put_statement", rows)
 
     def renamed(self, versions: Iterable[FactVersion]) -> None:

@@ -24,9 +24,11 @@ from ontology.values import Value, ValueKey, ValueType
 
 COUNTED_MAX: Final = 10_000
 _ALL: Final = 2**62
-_FIRST_LOOK: Final = 4
-"""How many passages are looked up at first for each hit that is wanted; many times more each time it is not enough."""
-_LOOK_FURTHER: Final = 8
+_RANKED: Final = 32
+"""How many passages are ranked at first for each hit that is wanted; many times more each time it is not enough."""
+_RANKED_MORE: Final = 8
+_LOOKED_UP: Final = 4
+"""How many of these are looked up at once for each hit that is wanted."""
 _EVER: Final = (-(2**63), 2**63 - 1)
 
 Ranked = Sequence[tuple[int, float, bytes | None]]
@@ -103,10 +105,11 @@ class SqliteSearchReads(FactReads, EpisodeReads):
         self, vector: Vector, model: str, as_of: AsOf, *,
         predicates: Collection[str] | None, history: bool, limit: int,
     ) -> list[FactHit]:  # fmt: skip
-        return self._facts(self._by_vector(SENTENCE, vector, model, predicates), as_of, predicates, history, limit)
+        ranked = self._by_vector(SENTENCE, vector, model, predicates, as_of.known_at)
+        return self._facts(ranked, as_of, predicates, history, limit)
 
     def near_chunks(self, vector: Vector, model: str, known_at: Instant, *, limit: int) -> list[ChunkHit]:
-        return self._chunks(self._by_vector(CHUNK, vector, model, None), known_at, limit)
+        return self._chunks(self._by_vector(CHUNK, vector, model, None, known_at), known_at, limit)
 
     # ---- ranking
 
@@ -116,15 +119,22 @@ class SqliteSearchReads(FactReads, EpisodeReads):
         weights = {
             term: math.log(1 + (passages - count + 0.5) / (count + 0.5)) for term, count in counts.items() if count
         }
-        asked = json.dumps(weights, ensure_ascii=False), self._scope_pk, kind, words / max(passages, 1) or 1.0
+        of = self._scope_pk, kind, words / max(passages, 1) or 1.0
 
         def ranked(count: int) -> Ranked:
-            rows = self._connection.all("rank_words", (*asked, count)) if weights else []
+            rows: list[Row] = []
+            if len(weights) == 1:
+                for term, weight in weights.items():
+                    rows = self._connection.all("rank_word", (term, *of, count, weight))
+            elif weights:
+                rows = self._connection.all("rank_words", (json.dumps(weights, ensure_ascii=False), *of, count))
             return [(pk, score, None) for pk, score in rows]
 
         return ranked
 
-    def _by_vector(self, kind: int, vector: Vector, model: str, predicates: Collection[str] | None) -> Lines:
+    def _by_vector(
+        self, kind: int, vector: Vector, model: str, predicates: Collection[str] | None, known_at: Instant
+    ) -> Lines:
         row = next((row for row in self._connection.all("models", (self._scope.tenant,)) if row[2] == model), None)
         if row is None:
             return lambda count: []
@@ -134,7 +144,7 @@ class SqliteSearchReads(FactReads, EpisodeReads):
         block = self._connection.vectors.of(
             self._connection, self._scope.tenant, self._scope_pk, kind, (row[0], row[3])
         )
-        return lambda count: block.nearest(vector, predicates, count)
+        return block.scored(vector, predicates, known_at).nearest
 
     def _sizes(self, kind: int) -> tuple[int, int]:
         """How many passages of a kind there are, and how many words they have together."""
@@ -200,15 +210,18 @@ def _bound(query: str, scope_pk: int, limit: int, tenant: Iterable[object]) -> t
 def _visible(ranked: Lines, rows: Callable[[str], list[Row]], limit: int) -> list[tuple[float, Row]]:
     """At least `limit` visible rows, with the score of each, if there are as many; the best are among them."""
     found: list[tuple[float, Row]] = []
-    count, looked = max(limit, 16) * _FIRST_LOOK, 0
+    count, looked = max(limit, 16) * _RANKED, 0
     while limit > 0:
         lines = ranked(count)
-        scores = {pk: (score, text) for pk, score, text in lines[looked:]}
-        for row in rows(json.dumps(list(scores))):
-            score, text = scores[row[0]]
-            if text is None or text == row[1]:
-                found.append((score, row))
+        while looked < len(lines) and len(found) < limit:
+            some = lines[looked : looked + max(limit, 16, looked) * _LOOKED_UP]
+            scores = {pk: (score, text) for pk, score, text in some}
+            for row in rows(json.dumps(list(scores))):
+                score, text = scores[row[0]]
+                if text is None or text == row[1]:
+                    found.append((score, row))
+            looked += len(some)
         if len(found) >= limit or len(lines) < count:
             break
-        looked, count = len(lines), count * _LOOK_FURTHER
+        count *= _RANKED_MORE
     return found

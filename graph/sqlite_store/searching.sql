@@ -87,6 +87,11 @@ SELECT p.passage_pk, sum(w.value * 2.2 * p.occurrences / (p.occurrences + 0.3 + 
 FROM json_each(?1) w CROSS JOIN postings p ON p.scope_pk = ?2 AND p.kind = ?3 AND p.term = w.key
 GROUP BY p.passage_pk ORDER BY score DESC, p.passage_pk DESC LIMIT ?5
 
+-- name: rank_word
+-- The same by one term of weight ?6, of which each passage has one posting.
+SELECT passage_pk, ?6 * 2.2 * occurrences / (occurrences + 0.3 + 0.9 * length / ?4) AS score
+FROM postings WHERE scope_pk = ?2 AND kind = ?3 AND term = ?1 ORDER BY score DESC, passage_pk DESC LIMIT ?5
+
 -- name: rank_names
 -- By the share of a name's trigrams that are among those of ?1.
 SELECT p.passage_pk, count(*) * 1.0 / p.length AS score
@@ -110,12 +115,11 @@ WHERE (?5 IS NULL OR (SELECT s.predicate FROM slots s WHERE s.pk = p.slot_pk) IN
 -- name: chunks_of_passages
 SELECT p.pk, p.text_key, p.position, p.ordinal, p.number, p.turn, p.first_char, p.end_char, p.text
 FROM json_each(?1) c CROSS JOIN passages p ON p.pk = c.value AND p.scope_pk = ?3
-JOIN events e ON e.tenant_pk = p.tenant_pk AND e.position = p.position
-WHERE e.recorded_at <= ?2 AND p.text IS NOT NULL
+WHERE p.since <= ?2 AND p.text IS NOT NULL
 
 -- name: vectors_after
 -- Vectors of model ?4 of passages of a kind that got theirs after the change ?3, with the predicates of statements.
-SELECT p.pk, p.text_key, coalesce(s.predicate, ''), v.vector
+SELECT p.pk, p.text_key, coalesce(s.predicate, ''), p.since, v.vector
 FROM passages p INDEXED BY passages_changed JOIN vectors v ON v.model_pk = ?4 AND v.text_key = p.text_key
 LEFT JOIN slots s ON s.pk = p.slot_pk
 WHERE p.scope_pk = ?1 AND p.kind = ?2 AND p.changed > ?3 AND p.changed > 0
@@ -148,7 +152,7 @@ JOIN passages p INDEXED BY passages_of_slot ON p.slot_pk = c.slot_pk AND p.value
 WHERE c.value_key = ?4 AND c.value_type = 'entity' AND p.tenant_pk = ?1 AND p.text_key IS NOT NULL
 
 -- name: put_statement
-INSERT INTO passages (tenant_pk, scope_pk, kind, wants, slot_pk, value_key) VALUES (?1, ?2, 0, 1, ?3, ?4)
+INSERT INTO passages (tenant_pk, scope_pk, kind, wants, since, slot_pk, value_key) VALUES (?1, ?2, 0, 1, ?5, ?3, ?4)
 ON CONFLICT DO NOTHING
 
 -- name: rewrite_about
@@ -162,8 +166,9 @@ UPDATE passages SET wants = 1 WHERE wants = 0 AND pk IN (
   WHERE v.scope_pk = ?1 AND v.value_key = ?2)
 
 -- name: put_chunk
-INSERT INTO passages (tenant_pk, scope_pk, kind, wants, position, ordinal, number, turn, first_char, end_char)
-VALUES (?1, ?2, 1, 0, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING pk
+INSERT INTO passages (tenant_pk, scope_pk, kind, wants, since, position, ordinal, number, turn, first_char, end_char)
+VALUES (?1, ?2, 1, 0, (SELECT e.recorded_at FROM events e WHERE e.tenant_pk = ?1 AND e.position = ?3),
+  ?3, ?4, ?5, ?6, ?7, ?8) RETURNING pk
 
 -- name: words_to_cut
 SELECT 1 FROM kept WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3 AND scope_pk = ?4 AND destroyed = 0
@@ -242,14 +247,24 @@ DELETE FROM vectors
 WHERE text_key = ?2 AND model_pk IN (SELECT m.pk FROM tenants t JOIN models m ON m.tenant = t.tenant WHERE t.pk = ?1) AND NOT EXISTS (
   SELECT 1 FROM passages INDEXED BY passages_by_text WHERE tenant_pk = ?1 AND text_key = ?2)
 
--- name: statements_of_scope
-SELECT p.pk, p.tenant_pk, p.scope_pk, p.kind, p.text_key, p.length, p.terms, p.grams
-FROM slots s JOIN passages p INDEXED BY passages_of_slot ON p.slot_pk = s.pk
-WHERE s.scope_pk = ?1 AND p.text_key IS NOT NULL
+-- name: empty_postings
+DELETE FROM postings WHERE scope_pk = ?1
 
--- name: chunks_of_scope
-SELECT pk, tenant_pk, scope_pk, kind, text_key, length, terms, grams FROM passages INDEXED BY passages_of_episode
-WHERE tenant_pk = ?1 AND position IS NOT NULL AND scope_pk = ?2
+-- name: empty_statements
+UPDATE passages SET wants = 1, text = NULL, text_key = NULL, length = 0, terms = NULL, grams = NULL, serving = 0,
+  target = 0, changed = 0
+WHERE slot_pk IN (SELECT pk FROM slots WHERE scope_pk = ?1) AND text_key IS NOT NULL
+
+-- name: empty_chunks
+DELETE FROM passages WHERE tenant_pk = ?1 AND position IS NOT NULL AND scope_pk = ?2
+
+-- name: empty_counts
+UPDATE indexed SET passages = 0, words = 0, drops = drops + 1 WHERE scope_pk = ?1
+
+-- name: empty_vectors
+DELETE FROM vectors
+WHERE model_pk IN (SELECT pk FROM models WHERE tenant = ?1) AND NOT EXISTS (
+  SELECT 1 FROM passages p INDEXED BY passages_by_text WHERE p.tenant_pk = ?2 AND p.text_key = vectors.text_key)
 
 -- name: uncut_all
 UPDATE kept SET cut = 0 WHERE tenant_pk = ?1 AND scope_pk = ?2 AND cut = 1

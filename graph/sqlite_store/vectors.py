@@ -8,18 +8,21 @@ the snapshot before it is a hit, and one whose text has changed since is none.
 import threading
 from collections import OrderedDict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graph.searching import Vector
+from ontology.instants import Instant
 from ontology.scope import Tenant
 
 BYTES_MAX: Final = 512 * 2**20
 """Of all the vectors that a store keeps in memory; those that were not asked for longest go first."""
 _PARTS_MAX: Final = 8
+_NEVER: Final = -2
+"""Below every cosine."""
 
 
 Key = tuple[Tenant, int, int, int]
@@ -40,6 +43,8 @@ class Part:
 
     passages: NDArray[np.int64]
     predicates: NDArray[np.int32]
+    since: NDArray[np.int64]
+    """When something was first known of each."""
     texts: list[bytes]
     matrix: NDArray[np.float32]
     stale: NDArray[np.bool_]
@@ -60,39 +65,43 @@ class Block:
     def size(self) -> int:
         return sum(part.matrix.nbytes for part in self.parts)
 
-    def nearest(self, vector: Vector, predicates: Collection[str] | None, count: int) -> list[tuple[int, float, bytes]]:
-        """(passage, cosine, text key) of the nearest, nearest first; of those that are as near the later one first."""
-        scores, passages = self._scores(vector, predicates)
-        if count < len(scores):
-            least = np.partition(scores, len(scores) - count)[len(scores) - count]
-            chosen = np.flatnonzero(scores >= max(least, -1.5))
-        else:
-            chosen = np.flatnonzero(scores >= -1.5)
-        order = chosen[np.lexsort((-passages[chosen], -scores[chosen]))][:count]
-        return [(int(passages[at]), float(scores[at]), self._text(int(at))) for at in order]
+    def scored(self, vector: Vector, predicates: Collection[str] | None, known_at: Instant) -> "Scored":
+        """How near each row is, of one that cannot be visible -2."""
+        found = [np.empty(0, dtype=np.float32)]
+        wanted = None if predicates is None else [self.codes[name] for name in predicates if name in self.codes]
+        for part in self.parts:
+            scores = part.matrix @ vector
+            scores[part.stale | (part.since > known_at)] = _NEVER
+            if wanted is not None:
+                scores[~np.isin(part.predicates, wanted)] = _NEVER
+            found.append(scores)
+        passages = [np.empty(0, dtype=np.int64), *(part.passages for part in self.parts)]
+        return Scored(self, np.concatenate(found), np.concatenate(passages))
 
-    def _text(self, at: int) -> bytes:
+    def text(self, at: int) -> bytes:
         for part in self.parts:
             if at < len(part.texts):
                 return part.texts[at]
             at -= len(part.texts)
         raise IndexError(at)
 
-    def _scores(
-        self, vector: Vector, predicates: Collection[str] | None
-    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """-2 stands for what is not to be found."""
-        if not self.parts:
-            return np.empty(0, dtype=np.float32), np.empty(0, dtype=np.int64)
-        found = []
-        wanted = None if predicates is None else [self.codes[name] for name in predicates if name in self.codes]
-        for part in self.parts:
-            scores = part.matrix @ vector
-            if wanted is not None:
-                scores[~np.isin(part.predicates, wanted)] = -2
-            scores[part.stale] = -2
-            found.append(scores)
-        return np.concatenate(found), np.concatenate([part.passages for part in self.parts])
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The rows of a block by how near they are to a vector."""
+
+    block: Block
+    scores: NDArray[np.float32]
+    passages: NDArray[np.int64]
+
+    def nearest(self, count: int) -> list[tuple[int, float, bytes]]:
+        """(passage, cosine, text key), nearest first; of those that are as near the later one first."""
+        scores, least = self.scores, -1.5
+        if count < len(scores):
+            least = max(least, float(np.partition(scores, len(scores) - count)[len(scores) - count]))
+        chosen = np.flatnonzero(scores >= least)
+        order = chosen[np.lexsort((-self.passages[chosen], -scores[chosen]))][:count]
+        return [(int(self.passages[at]), float(scores[at]), self.block.text(int(at))) for at in order]
 
 
 class Vectors:
@@ -147,16 +156,12 @@ def _read(connection: Queries, key: Key, dimensions: int, known: Block, changes:
     part = Part(
         passages=np.array([row[0] for row in rows], dtype=np.int64),
         predicates=np.array([codes.setdefault(row[2], len(codes)) for row in rows], dtype=np.int32),
+        since=np.array([row[3] for row in rows], dtype=np.int64),
         texts=[row[1] for row in rows],
-        matrix=np.frombuffer(b"".join(row[3] for row in rows), dtype="<f4").reshape(len(rows), dimensions),
+        matrix=np.frombuffer(b"".join(row[4] for row in rows), dtype="<f4").reshape(len(rows), dimensions),
         stale=np.zeros(len(rows), dtype=np.bool_),
     )
-    older = [
-        Part(
-            each.passages, each.predicates, each.texts, each.matrix, each.stale | np.isin(each.passages, part.passages)
-        )
-        for each in known.parts
-    ]
+    older = [replace(each, stale=each.stale | np.isin(each.passages, part.passages)) for each in known.parts]
     return Block(known.drops, changes, codes, _joined([*older, part]))
 
 
@@ -173,6 +178,7 @@ def _merged(one: Part, other: Part) -> Part:
     return Part(
         passages=np.concatenate([part.passages[rows] for part, rows in kept]),
         predicates=np.concatenate([part.predicates[rows] for part, rows in kept]),
+        since=np.concatenate([part.since[rows] for part, rows in kept]),
         texts=[part.texts[row] for part, rows in kept for row in rows],
         matrix=np.concatenate([part.matrix[rows] for part, rows in kept]),
         stale=np.zeros(sum(len(rows) for _, rows in kept), dtype=np.bool_),

@@ -22,6 +22,13 @@ PROMISED = (
     "as-of, 400 facts, against bare",
     "as-of, 800 facts, against bare",
     "as-of, from 400 to 800 facts",
+    "search by words and meaning, 400 facts, p95",
+    "search by 6 words, 400 facts, against bare FTS5",
+    "search by 200 words, 400 facts, against bare FTS5",
+    "search by a word in every fact, 400 facts, against bare FTS5",
+    "search by meaning, 400 facts, against bare numpy",
+    "search by words and meaning, one of 3 tenants of 80 facts, p95",
+    "search of 80 facts beside 2 tenants, against alone",
     "expansion of 3 hops and 1,000 edges",
     "expansion of 3 hops and 1,000 edges, past an entity of degree 150, against without",
     "slot with 300 versions, current, against a normal one",
@@ -53,7 +60,9 @@ def test_every_figure_is_produced(tmp_path: Path) -> None:
 
 
 def test_a_part_can_be_measured_alone() -> None:
-    assert SQLITE_PARTS == ("serving", "writing", "episodes", "reading", "long-slot", "loading")
+    assert SQLITE_PARTS == (
+        "serving", "writing", "episodes", "reading", "searching", "expanding", "long-slot", "loading",
+    )  # fmt: skip
     figures = list(run(TINY, "writing"))
     assert {figure.name.partition(",")[0] for figure in figures} == {"single writes beside 400 facts"}
 

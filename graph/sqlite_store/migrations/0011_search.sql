@@ -7,13 +7,14 @@ CREATE INDEX versions_of_value ON versions (slot_pk, value_key, recorded_to, val
 -- A passage is a statement (a value in a slot, kind 0) or a chunk of the words of an episode (kind 1). `wants` is whether
 -- a sentence is to be written. `terms` and `grams` are what stands for it in `postings`, with blanks between.
 -- `serving` and `target` are whether its text has a vector of the model of that stage; `changed` is the change of its scope
--- in which it got its newest vector.
+-- in which it got its newest vector; before `since` nothing was known of it.
 CREATE TABLE passages (
   pk INTEGER PRIMARY KEY,
   tenant_pk INTEGER NOT NULL,
   scope_pk INTEGER NOT NULL,
   kind INTEGER NOT NULL,
   wants INTEGER NOT NULL,
+  since INTEGER NOT NULL,
   slot_pk INTEGER,
   value_key BLOB,
   position INTEGER,
@@ -84,5 +85,5 @@ CREATE TABLE vectors (
 ALTER TABLE kept ADD COLUMN cut INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX kept_uncut ON kept (scope_pk, position, ordinal) WHERE cut = 0 AND destroyed = 0;
 
-INSERT INTO passages (tenant_pk, scope_pk, kind, wants, slot_pk, value_key)
-SELECT DISTINCT tenant_pk, scope_pk, 0, 1, slot_pk, value_key FROM versions ORDER BY slot_pk, value_key;
+INSERT INTO passages (tenant_pk, scope_pk, kind, wants, since, slot_pk, value_key)
+SELECT tenant_pk, scope_pk, 0, 1, min(recorded_from), slot_pk, value_key FROM versions GROUP BY slot_pk, value_key;
