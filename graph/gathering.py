@@ -13,7 +13,7 @@ from graph.rarity import Words
 from graph.searching import FactHit, Statement, Vector
 from graph.sentences import Names, searched
 from graph.terms import terms
-from graph.wanted import Wanted, ends, enough
+from graph.wanted import LOOKED_AT_MAX, Wanted, ends, enough
 from ontology.claims import Trust
 from ontology.facts import AsOf, Fact, FactVersion, Slot
 from ontology.ids import EntityId, FactId
@@ -22,7 +22,11 @@ from ontology.schema import Schema
 from ontology.values import entity_value, value_key
 
 OTHER_TIMES: Final = 200
-"""Of facts that hold at another time so many are looked at."""
+"""Facts that hold at another time, where they are asked for."""
+_AMONG: Final = 400
+"""So many of the best, whenever they hold, are looked at for them."""
+_COUNTED: Final = 60
+"""The same where it is only counted what is left out."""
 ABOUT_MAX: Final = 500
 """Facts about one entity that are looked at, and as many that point at it."""
 
@@ -128,9 +132,9 @@ class Facts:
         if history:
             others = self._wanted(partial(give, history=True), OTHER_TIMES, other_times=True)
             return now, self._with_common(others), False
-        seen = give(OTHER_TIMES, history=True)
+        seen = give(_COUNTED, history=True)
         others = [hit for hit in seen if self._keeps(hit) and not hit.fact.version.visible_at(self.as_of)]
-        return now, others, len(seen) == OTHER_TIMES
+        return now, others, len(seen) == _COUNTED
 
     def _with_common(self, hits: list[FactHit]) -> list[FactHit]:
         """The same, with what the words tell that were too common to be asked for."""
@@ -144,9 +148,9 @@ class Facts:
         def keeps(hit: FactHit) -> bool:
             return self._keeps(hit) and not (other_times and hit.fact.version.visible_at(self.as_of))
 
-        hits, more = enough(give, keeps, count)
+        hits, more = enough(give, keeps, count, _AMONG if other_times else LOOKED_AT_MAX)
         if more:
-            self.cut["filter"] = None
+            self.cut["history" if other_times else "filter"] = None
         return hits
 
     def _keeps(self, hit: FactHit) -> bool:

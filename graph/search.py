@@ -111,7 +111,7 @@ class Found:
     vectors: Vectors
     suppressed: Suppressed
     truncated: tuple[str, ...]
-    """What was met: `limit`, or a bound of looking: `filter`, `about`, `held`, or `near` with its own."""
+    """What was met: `limit`, or a bound of looking: `filter`, `history`, `about`, `held`, or `near` with its own."""
 
 
 def search(reader: Reader, schema: Schema, sought: Sought, meaning: Asked, clock: Milliseconds) -> Found:

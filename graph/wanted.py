@@ -59,16 +59,18 @@ def ends(slot: Slot, value: Value) -> tuple[EntityId, ...]:
     return (slot.subject, EntityId(value.text)) if value.type is ValueType.ENTITY else (slot.subject,)
 
 
-def enough(give: Callable[[int], list[H]], keeps: Callable[[H], bool], count: int) -> tuple[list[H], bool]:
+def enough(
+    give: Callable[[int], list[H]], keeps: Callable[[H], bool], count: int, most: int = LOOKED_AT_MAX
+) -> tuple[list[H], bool]:
     """Up to `count` of the best that are kept, and whether more were not looked at than that.
 
-    `give` gives the best so many; it is asked for more as long as too few of them are kept.
+    `give` gives the best so many; it is asked for more, up to `most`, as long as too few of them are kept.
     """
     limit = count
     while True:
         given = give(limit)
         kept = [each for each in given if keeps(each)]
         whole = len(given) < limit
-        if whole or len(kept) >= count or limit >= LOOKED_AT_MAX:
+        if whole or len(kept) >= count or limit >= most:
             return kept[:count], not whole and len(kept) < count
-        limit = min(4 * limit, LOOKED_AT_MAX)
+        limit = min(4 * limit, most)

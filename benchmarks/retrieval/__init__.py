@@ -1,0 +1,1 @@
+"""How well evidence is found for questions, beside a plain BM25 over the same words."""
