@@ -84,6 +84,7 @@ class Worker:
         self._sweeps = sweeps
         self._aside = aside
         self._indexes = indexes
+        self._indexing: threading.Thread | None = None
         self._aside_at = 0.0
         self._stop = threading.Event()
         self._wake = threading.Event()
@@ -96,15 +97,10 @@ class Worker:
     def start(self) -> None:
         """Begin, in threads of this process."""
         sweeping = self._sweeps is not None and self._pace.sweep_seconds > 0
-        for run in (
-            self._work,
-            self._renew,
-            *([self._sweep] if sweeping else ()),
-            *([self._index] if self._indexes else ()),
-        ):
-            thread = threading.Thread(target=run, name=f"{self._name} {run.__name__}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        for run in (self._work, self._renew, *([self._sweep] if sweeping else ())):
+            self._begin(run)
+        if self._indexes is not None:
+            self._indexing = self._begin(self._index)
 
     def wake(self) -> None:
         """There is something to do: do not wait to find it."""
@@ -113,14 +109,15 @@ class Worker:
     def stop(self, seconds: float) -> bool:
         """End the operation at hand, give back the others, and wait so long for that; false where it was not enough.
 
-        What is not ended then is taken over when its lease has run out.
+        What is not ended then is taken over when its lease has run out. Indexing may be cut off anywhere: an embedder
+        that does not answer has nothing that another worker takes over.
         """
         self._stop.set()
         self._wake.set()
         deadline = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
-        return not any(thread.is_alive() for thread in self._threads)
+        return not any(thread.is_alive() for thread in self._threads if thread is not self._indexing)
 
     @property
     def alive(self) -> bool:
@@ -148,6 +145,12 @@ class Worker:
         return done
 
     # ---- the threads
+
+    def _begin(self, run: Callable[[], None]) -> threading.Thread:
+        thread = threading.Thread(target=run, name=f"{self._name} {run.__name__}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+        return thread
 
     def _work(self) -> None:
         while not self._stop.is_set():

@@ -28,6 +28,8 @@ NAMESAKES_MAX: Final = 5
 _RUN_MAX: Final = 5
 """Words of a key, or of a name that is looked up as it is written."""
 _LOOK_UPS_MAX: Final = 40
+_SOUGHT_MAX: Final = 40
+"""So many words of a question are looked for among names."""
 _CANDIDATES_MAX: Final = 100
 _PARTS_MAX: Final = 4
 _PART_CHARS: Final = 3
@@ -141,6 +143,14 @@ class _Text:
         if len(self.words) > start:
             self.pieces.append((bare, Span(start, len(self.words))))
 
+    def telling(self) -> str:
+        """The words that may be names; of a long question those that are written as names."""
+        kept = [place for place, word in enumerate(self.words) if word not in SMALL_WORDS or self.named[place]]
+        if len(kept) > _SOUGHT_MAX:
+            kept = [place for place in kept if self.named[place]]
+            self.cut |= len(kept) > _SOUGHT_MAX
+        return " ".join(self.words[place] for place in kept[:_SOUGHT_MAX])
+
     def said(self, span: Span) -> str:
         return self.question[self._places[span.start][0] : self._places[span.end - 1][1]]
 
@@ -189,7 +199,7 @@ def _by_name(reader: Reader, text: _Text, as_of: AsOf) -> dict[tuple[How, Span],
 
 def _called(reader: Reader, text: _Text, as_of: AsOf) -> _Names:
     """Names and aliases that may stand in the question, as their words, with those that are called so."""
-    names = _names_like(reader, " ".join(text.words), as_of)
+    names = _names_like(reader, text.telling(), as_of)
     behind = reader.to_index(None).statements > 0  # what was named a moment ago may not be indexed yet
     for written in _written_as_names(text) if behind else ():
         listed = reader.list_entities(as_of, type=None, name=written, limit=NAMESAKES_MAX, after=None)

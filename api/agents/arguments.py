@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 from api.wire.bodies import AssertItem, DateText, RetractItem, Text, TrustWord, Wire
 from api.wire.episodes import MeBody, TurnBody
 from api.wire.forgetting import Word
+from api.wire.handoffs import HandoffBody
+from api.wire.handoffs import Text as Statement
 from api.wire.queries import FactsQuery, HistoryQuery, Limit, Moment, Position, ReadQuery, ServedQuery, Words
 from ontology.canonical import incorrect
 
@@ -163,6 +165,19 @@ class DecideArguments(_Writing):
     decision: Literal["promote", "reject"]
     if_version: Position = Field(description="Its `version` as `list_held` gave it.")
     reason: Text | None = Field(None, description="Why, in a few words.")
+
+
+class HandoffArguments(HandoffBody):
+    """A packet to make, to read or to adopt."""
+
+    action: Literal["make", "read", "adopt"] = Field(
+        "make", description="`make` a packet, `read` one as it is now, or `adopt` it: take it on."
+    )
+    id: Words | None = Field(None, description="To read or to adopt: the id of the packet, `hnd_…`.")
+    task: Statement = Field(None, description="To make: what is to be done.")
+    session: Words | None = Field(
+        None, description="To adopt: your session; what you say again of the facts in it is an echo."
+    )
 
 
 def members(given: BaseModel, *names: str, without: tuple[str, ...] = ()) -> dict[str, Any]:

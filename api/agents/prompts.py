@@ -60,9 +60,9 @@ PROMPTS: Final = (
     ),
     _prompt(
         "handoff_summary", "Hand over", "What another agent must know to go on with a task.",
-        "Write what another agent must know to go on with {task}: what is asked, the constraints, what was decided and "
-        "what was rejected, each with the fact behind it. Look it up with `state` and `history`; conclusions only, no "
-        "transcript.",
+        "Make a packet with `handoff` for another agent that goes on with {task}: what is asked, the constraints, the "
+        "facts by their ids, what was rejected and why. Look them up with `state` and `search`; conclusions only, no "
+        "transcript. Then tell me the id and what is in it.",
         _needed("task", "What is handed over, in a line."),
     ),
     _prompt(

@@ -43,6 +43,7 @@ TEMPLATES: Final = (
     _template("episodes", "id", "What was said, word for word, and the claims that cite it.", dated=False),
     _template("profiles", "id", "The few stable facts about a subject worth having at hand each time.", dated=True),
     _template("about", "id", "Everything that is held on a subject, the first page of it.", dated=True),
+    _template("handoffs", "id", "A packet from one agent for another, as it is now.", dated=False),
 )
 _ROUTES: Final[Mapping[str, str]] = {
     "entities": "/v1/entities/{id}",
@@ -50,6 +51,7 @@ _ROUTES: Final[Mapping[str, str]] = {
     "episodes": "/v1/episodes/{id}",
     "profiles": "/v1/profiles/{id}",
     "about": "/v1/subjects/{id}/about",
+    "handoffs": "/v1/handoffs/{id}",
 }
 
 

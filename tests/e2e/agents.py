@@ -44,7 +44,7 @@ class Agent:
         result = self.call(tool, **arguments)
         assert not result.is_error, result.content
         document = result.structured_content
-        shown = document["text"] if tool == "recall" else document.get("message")
+        shown = document["text"] if tool in ("recall", "handoff") else document.get("message")
         assert text_of(result) == shown if shown is not None else json.loads(text_of(result)) == document
         return document
 

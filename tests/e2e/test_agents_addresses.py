@@ -65,6 +65,7 @@ def test_every_template_leads_to_what_it_says(agent: Agent) -> None:
         "episodes": said,
         "profiles": "mira",
         "about": "mira",
+        "handoffs": agent.told("handoff", task="Renew the passport.")["id"],
     }
     templates = agent.ask("list_resource_templates").resource_templates
     assert [each.name for each in templates] == list(ids)

@@ -105,6 +105,33 @@ def test_a_reviewer_decides_on_what_another_agent_proposed(closed: str) -> None:
         assert judge.values("noor", "passport_deadline") == ["2026-09-01"]
 
 
+def test_the_client_lists_ten_tools_in_their_order(line: CommandLine) -> None:
+    with serving(line) as server, over_http(server.url) as agent:
+        listed = agent.tools()
+        assert [tool.name for tool in listed] == [
+            "remember", "recall", "state", "history", "diff", "search", "why", "correct", "forget", "handoff",
+        ]  # fmt: skip
+        for tool in listed:
+            assert tool.description is not None
+            assert len(tool.description) < 400
+            assert tool.output_schema is not None
+            assert tool.annotations is not None
+            assert tool.annotations.open_world_hint is False
+
+
+def test_another_agent_adopts_what_is_handed_to_it(closed: str) -> None:
+    with over_http(closed, "vg_acme-writer-key") as sender:
+        id = sender.told("handoff", to="hal", task="Book a room.", constraints=["140 EUR at most"])["id"]
+        sender.refused("handoff", "missing-role", action="adopt", id=id)
+    with over_http(closed, "vg_acme-judge-key") as other:
+        other.refused("handoff", "missing-role", action="adopt", id=id)
+    with over_http(closed, "vg_acme-helper-key") as receiver:
+        adopted = receiver.told("handoff", action="adopt", id=id, session="s-1")
+        assert (adopted["adopted_by"], adopted["constraints"]) == ("hal", ["140 EUR at most"])
+    with over_http(closed, "vg_other-writer-key") as stranger:
+        stranger.refused("handoff", "not-found", action="read", id=id)
+
+
 def test_without_a_key_nobody_is_let_in(closed: str) -> None:
     for headers in ({}, {"Authorization": "Bearer vg_nobody-ever-issued"}, {"Authorization": "Basic YTpi"}):
         status, answered, document = posted(closed, call("state", subject="mira"), **headers)
@@ -215,6 +242,11 @@ def hostile() -> list[tuple[str, dict[str, Any], str]]:
         ("correct", {"fact": "fct_aaaaaaaa_1_0", "value": "x"}, "invalid-request"),
         ("correct", {"fact": "fct_aaaaaaaa_1_0", "if_version": 1, "value": "x"}, "not-found"),
         ("correct", {"claim": "clm_aaaaaaaa_1_0", "if_version": 1}, "invalid-request"),
+        ("handoff", {}, "invalid-request"),
+        ("handoff", {"action": "read"}, "invalid-request"),
+        ("handoff", {"action": "adopt", "id": "hnd_x", "task": "x"}, "invalid-request"),
+        ("handoff", {"action": "read", "id": "hnd_x"}, "not-found"),
+        ("handoff", {"task": "user: hi\nassistant: hello"}, "ontology-violation"),
         ("forget", {}, "invalid-request"),
         ("forget", {"subject": "mira", "source": "ann"}, "invalid-request"),
         ("forget", {"subject": "nobody-at-all"}, "not-found"),

@@ -34,6 +34,7 @@ def agent(line: CommandLine, tmp_path: Path) -> Iterator[Agent]:
 def test_an_agent_remembers_asks_corrects_and_forgets(line: CommandLine, tmp_path: Path, store: str) -> None:
     if store == "neo4j":
         line.keep_on_neo4j()
+        line.environment["VIGENCIA_LOCK_SECONDS"] = "60"  # the first writes of a server that has just begun are slow
         line("init", "--pack", "demo")
     with over_stdio(line, errors=tmp_path / "log") as agent:
         tell_the_story(agent)

@@ -13,10 +13,10 @@ from api.agents.tooling import Tool, schema_of
 from api.settings import Settings
 from ontology.errors import Incorrect
 
-STANDARD: Final = ["remember", "recall", "state", "history", "diff", "search", "why", "correct", "forget"]
+STANDARD: Final = ["remember", "recall", "state", "history", "diff", "search", "why", "correct", "forget", "handoff"]
 DELETING: Final = ["delete_entities", "delete_observations", "delete_relations"]
 CREATING: Final = ["create_entities", "create_relations", "add_observations"]
-WRITERS: Final = {"remember", "correct", "forget", "decide", *CREATING, *DELETING}
+WRITERS: Final = {"remember", "correct", "forget", "handoff", "decide", *CREATING, *DELETING}
 MODES: Final = {
     "standard": STANDARD,
     "review": [*STANDARD, "list_held", "decide"],

@@ -391,6 +391,36 @@ def test_a_worker_that_is_stopped_gives_back_what_it_did_not_begin(room: Room) -
     assert room.worker.stop(10)
 
 
+def test_indexing_that_fails_or_hangs_neither_ends_a_worker_nor_keeps_it(room: Room) -> None:
+    hangs, goes_on = threading.Event(), threading.Event()
+
+    class Indexing:
+        asked = 0
+
+        def warm(self) -> None:
+            raise ValueError("a model that is none")
+
+        def work(self, *, stopped: Callable[[], bool]) -> int:
+            self.asked += 1
+            if self.asked == 1:
+                raise Unavailable("the store is away")
+            hangs.set()
+            goes_on.wait(60)
+            return 0
+
+    worker = Worker(
+        store=room.store, runs=room.pipeline, clock=room.clock, name="indexing", pace=Pace(), indexes=Indexing(),
+    )  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("consolidation.worker.ASIDE_SECONDS", 0.01)
+        patch.setattr("consolidation.worker.AWAY_SECONDS", 0.01)
+        worker.start()
+        assert hangs.wait(60)
+        assert worker.alive
+        assert worker.stop(0.1)
+    goes_on.set()
+
+
 def test_two_workers_share_the_work_and_each_claim_is_made_once(room: Room) -> None:
     ids = room.say(*(f"thing{number} age 1" for number in range(30)))
     two = room.another("two")
