@@ -29,8 +29,7 @@ class Budget:
     milliseconds: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class Reached(NamedTuple):
     entity: EntityId
     depth: int
     """Edges from the nearest seed, which has depth 0."""
@@ -159,6 +158,8 @@ class _Walk:
             holds = ALWAYS
             if via is not None and before is not None:  # which was reached earlier, so is there
                 version, way = facts[via].version, found[before].holds
-                holds = Interval(max(way.start, version.valid_from), min(way.end, version.valid_to))
-            found[entity] = Reached(entity=entity, depth=depth, via=via, holds=holds)
+                holds = way
+                if way.start < version.valid_from or version.valid_to < way.end:
+                    holds = Interval(max(way.start, version.valid_from), min(way.end, version.valid_to))
+            found[entity] = Reached(entity, depth, via, holds)
         return list(found.values())

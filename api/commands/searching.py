@@ -106,9 +106,10 @@ def _hints(answer: dict[str, Any]) -> list[str]:
     others = answer["suppressed"]["earlier"] + answer["suppressed"]["later"]
     if others:
         least = "at least " if answer["suppressed"]["more"] else ""
-        said.append(f"{least}{others} facts hold at another time; --history shows them")
+        hold = "fact holds" if others == 1 else "facts hold"
+        said.append(f"{least}{others} {hold} at another time; --history shows more")
     if not answer["vectors"]["used"]:
-        said.append(f"words alone: {answer['vectors']['detail']}")
+        said.append(answer["vectors"]["detail"])
     behind = answer["to_index"]
     if waiting := behind["statements"] + behind["episodes"]:
         said.append(f"{waiting} statements and episodes are not indexed yet, and not found: {_why(behind)}")

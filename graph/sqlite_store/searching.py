@@ -15,6 +15,7 @@ from graph.sqlite_store.connection import Row
 from graph.sqlite_store.episodes import EpisodeReads
 from graph.sqlite_store.facts import FactReads
 from graph.sqlite_store.passages import CHUNK, SENTENCE, SERVING, TARGET
+from graph.sqlite_store.summing import Summed
 from graph.terms import trigrams
 from ontology.errors import Incorrect, shown
 from ontology.facts import AsOf
@@ -29,6 +30,8 @@ _RANKED: Final = 32
 _RANKED_MORE: Final = 8
 _LOOKED_UP: Final = 4
 """How many of these are looked up at once for each hit that is wanted."""
+_SUMMED_IN_MEMORY: Final = 10_000
+"""More postings than these are not grouped by a query."""
 _EVER: Final = (-(2**63), 2**63 - 1)
 
 Ranked = Sequence[tuple[int, float, bytes | None]]
@@ -91,8 +94,7 @@ class SqliteSearchReads(FactReads, EpisodeReads):
         grams = json.dumps(trigrams(text), ensure_ascii=False)
 
         def ranked(count: int) -> Ranked:
-            rows = self._connection.all("rank_names", (grams, self._scope_pk, count))
-            return [(pk, score, None) for pk, score in rows]
+            return _unkeyed(self._connection.all("rank_names", (grams, self._scope_pk, count)))
 
         return self._facts(ranked, as_of, None, history=False, limit=limit)
 
@@ -121,16 +123,14 @@ class SqliteSearchReads(FactReads, EpisodeReads):
         }
         of = self._scope_pk, kind, words / max(passages, 1) or 1.0
 
-        def ranked(count: int) -> Ranked:
-            rows: list[Row] = []
-            if len(weights) == 1:
-                for term, weight in weights.items():
-                    rows = self._connection.all("rank_word", (term, *of, count, weight))
-            elif weights:
-                rows = self._connection.all("rank_words", (json.dumps(weights, ensure_ascii=False), *of, count))
-            return [(pk, score, None) for pk, score in rows]
-
-        return ranked
+        if len(weights) == 1:
+            ((term, weight),) = weights.items()
+            return lambda count: _unkeyed(self._connection.all("rank_word", (term, *of, count, weight)))
+        if sum(counts.values()) > _SUMMED_IN_MEMORY:
+            parts = [(weight, self._connection.all("parts_of_word", (term, *of))) for term, weight in weights.items()]
+            return Summed((weight, rows[0][0]) for weight, rows in parts).best
+        asked = json.dumps(weights, ensure_ascii=False)
+        return lambda count: _unkeyed(self._connection.all("rank_words", (asked, *of, count)))
 
     def _by_vector(
         self, kind: int, vector: Vector, model: str, predicates: Collection[str] | None, known_at: Instant
@@ -205,6 +205,10 @@ _OF_TENANT: Final = frozenset({"count_texts", "all_texts"})
 
 def _bound(query: str, scope_pk: int, limit: int, tenant: Iterable[object]) -> tuple[object, ...]:
     return (scope_pk, limit, *tenant) if query in _OF_TENANT else (scope_pk, limit)
+
+
+def _unkeyed(rows: Iterable[Row]) -> Ranked:
+    return [(pk, score, None) for pk, score in rows]
 
 
 def _visible(ranked: Lines, rows: Callable[[str], list[Row]], limit: int) -> list[tuple[float, Row]]:

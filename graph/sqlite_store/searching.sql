@@ -88,9 +88,18 @@ FROM json_each(?1) w CROSS JOIN postings p ON p.scope_pk = ?2 AND p.kind = ?3 AN
 GROUP BY p.passage_pk ORDER BY score DESC, p.passage_pk DESC LIMIT ?5
 
 -- name: rank_word
--- The same by one term of weight ?6, of which each passage has one posting.
+-- The same by one term of weight ?6, of which each passage has one posting. The later ones are read first, for a passage
+-- that is as good as the worst that is kept so far is then passed over.
 SELECT passage_pk, ?6 * 2.2 * occurrences / (occurrences + 0.3 + 0.9 * length / ?4) AS score
-FROM postings WHERE scope_pk = ?2 AND kind = ?3 AND term = ?1 ORDER BY score DESC, passage_pk DESC LIMIT ?5
+FROM (SELECT passage_pk, occurrences, length FROM postings
+  WHERE scope_pk = ?2 AND kind = ?3 AND term = ?1 ORDER BY passage_pk DESC LIMIT -1)
+ORDER BY score DESC, passage_pk DESC LIMIT ?5
+
+-- name: parts_of_word
+-- What a term of weight 1 adds to each passage, in millionths, below 22 bits of its key; all in one text.
+SELECT group_concat(passage_pk << 22
+  | CAST(2200000 * occurrences / (occurrences + 0.3 + 0.9 * length / ?4) AS INTEGER))
+FROM postings WHERE scope_pk = ?2 AND kind = ?3 AND term = ?1
 
 -- name: rank_names
 -- By the share of a name's trigrams that are among those of ?1.

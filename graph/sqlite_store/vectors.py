@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graph.searching import Vector
+from graph.sqlite_store.summing import NEVER, best
 from ontology.instants import Instant
 from ontology.scope import Tenant
 
 BYTES_MAX: Final = 512 * 2**20
 """Of all the vectors that a store keeps in memory; those that were not asked for longest go first."""
 _PARTS_MAX: Final = 8
-_NEVER: Final = -2
-"""Below every cosine."""
 
 
 Key = tuple[Tenant, int, int, int]
@@ -71,9 +70,9 @@ class Block:
         wanted = None if predicates is None else [self.codes[name] for name in predicates if name in self.codes]
         for part in self.parts:
             scores = part.matrix @ vector
-            scores[part.stale | (part.since > known_at)] = _NEVER
+            scores[part.stale | (part.since > known_at)] = NEVER
             if wanted is not None:
-                scores[~np.isin(part.predicates, wanted)] = _NEVER
+                scores[~np.isin(part.predicates, wanted)] = NEVER
             found.append(scores)
         passages = [np.empty(0, dtype=np.int64), *(part.passages for part in self.parts)]
         return Scored(self, np.concatenate(found), np.concatenate(passages))
@@ -95,13 +94,9 @@ class Scored:
     passages: NDArray[np.int64]
 
     def nearest(self, count: int) -> list[tuple[int, float, bytes]]:
-        """(passage, cosine, text key), nearest first; of those that are as near the later one first."""
-        scores, least = self.scores, -1.5
-        if count < len(scores):
-            least = max(least, float(np.partition(scores, len(scores) - count)[len(scores) - count]))
-        chosen = np.flatnonzero(scores >= least)
-        order = chosen[np.lexsort((-self.passages[chosen], -scores[chosen]))][:count]
-        return [(int(self.passages[at]), float(scores[at]), self.block.text(int(at))) for at in order]
+        """(passage, cosine, text key), nearest first."""
+        rows = best(self.scores, self.passages, count)
+        return [(int(self.passages[at]), float(self.scores[at]), self.block.text(int(at))) for at in rows]
 
 
 class Vectors:

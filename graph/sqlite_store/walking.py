@@ -27,12 +27,12 @@ class WalkReads(FactReads):
             if place is None:
                 continue
             rows = self._connection.all("edges_from", (self._scope_pk, *place, *instants, limit, judged))
-            about = self._edges(rows)
+            about = [Edge(fact_id(Place(self._ledger, *row[:2])), entity, row[2], row[3]) for row in rows]
             if len(about) < limit:
                 own = sum(edge.target == entity for edge in about)  # come again, for they point at it too
                 key = value_key(entity_value(entity))
                 asked = (self._scope_pk, key, *instants, limit - len(about) + own, judged)
-                pointing = self._edges(self._connection.all("edges_to", asked))
+                pointing = self._pointing(self._connection.all("edges_to", asked))
                 about += [edge for edge in pointing if edge.subject != entity]
             if about:
                 found[entity] = about[:limit]
@@ -44,7 +44,9 @@ class WalkReads(FactReads):
         rows = self._connection.all("facts", asked) if places else []
         ends = self._ends_of([row[22] for row in rows if not row[16]], known_at)
         expiries = self._expiries_of([row[22] for row in rows if row[21] < OPEN_END], known_at)
-        return {fact.version.id: fact for fact in (self._whole(row, ends, expiries) for row in rows)}
+        slots = {row[11]: row[12:16] for row in rows}  # far fewer than facts
+        named = {pk: decoding.slot(self._ledger, self._scope, row) for pk, row in slots.items()}
+        return {fact.version.id: fact for fact in (self._whole(row, named[row[11]], ends, expiries) for row in rows)}
 
     def entity_edges(self, slots: Sequence[Slot], as_of: AsOf, *, limit: int) -> Sequence[FactVersion]:
         judged, found = self._judged(as_of.known_at), list[FactVersion]()
@@ -61,18 +63,16 @@ class WalkReads(FactReads):
 
     # ---- what these are made of
 
-    def _edges(self, rows: Iterable[Row]) -> list[Edge]:
-        """Of (position, ordinal, subject position, subject ordinal, target, recorded_from)."""
+    def _pointing(self, rows: Iterable[Row]) -> list[Edge]:
+        """Of (position, ordinal, target, recorded_from, subject position, subject ordinal)."""
         ledger = self._ledger
         return [
-            Edge(fact_id(Place(ledger, row[0], row[1])), entity_id(Place(ledger, row[2], row[3])), row[4], row[5])
-            for row in rows
+            Edge(fact_id(Place(ledger, *row[:2])), entity_id(Place(ledger, *row[4:])), row[2], row[3]) for row in rows
         ]
 
     def _whole(
-        self, row: Row, ends: Mapping[int, tuple[list[int], list[int]]], expiries: Mapping[int, Instant]
+        self, row: Row, slot: Slot, ends: Mapping[int, tuple[list[int], list[int]]], expiries: Mapping[int, Instant]
     ) -> Fact:
-        slot = decoding.slot(self._ledger, self._scope, row[12:16])
         version = decoding.version(self._ledger, slot, row[:11])
         support = decoding.support(slot, version.value_key, row[17:21], version.recorded_from)
         expires_at = expiries.get(row[22], OPEN_END)

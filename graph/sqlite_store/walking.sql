@@ -5,7 +5,7 @@
 -- name: edges_from
 -- The facts about an entity that are visible at (?4, ?5), latest to hold first, ?6 at most, also of each slot. In a
 -- functional slot nothing lies beside a certain version, so none begins before the last one or its end.
-SELECT v.position, v.ordinal, ?2, ?3, iif(v.value_type = 'entity', v.value_text, NULL), v.recorded_from
+SELECT v.position, v.ordinal, iif(v.value_type = 'entity', v.value_text, NULL), v.recorded_from
 FROM slots s CROSS JOIN versions v
 WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3
   AND v.pk IN (
@@ -26,8 +26,8 @@ ORDER BY v.valid_from DESC, v.recorded_from DESC, v.ordinal DESC LIMIT ?6
 
 -- name: edges_to
 -- The facts that have the value ?2 and are visible at (?3, ?4), latest to hold first.
-SELECT v.position, v.ordinal, s.subject_position, s.subject_ordinal, iif(v.value_type = 'entity', v.value_text, NULL),
-  v.recorded_from
+SELECT v.position, v.ordinal, iif(v.value_type = 'entity', v.value_text, NULL), v.recorded_from,
+  s.subject_position, s.subject_ordinal
 FROM versions v INDEXED BY versions_by_value JOIN slots s ON s.pk = v.slot_pk
 WHERE v.scope_pk = ?1 AND v.value_key = ?2 AND v.valid_from <= ?3 AND v.valid_to > ?3
   AND v.recorded_from <= ?4 AND v.recorded_to > ?4

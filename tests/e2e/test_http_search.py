@@ -1,13 +1,20 @@
 """POST /v1/search over HTTP: what is found, in which order and why, what is left out, and what a caller is told."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from api.wire.bodies import SearchBody
+from consolidation.serving import Served
+from graph.embedding import PatientEmbedder
+from graph.indexing import Indexer
 from graph.ranking import RECIPES
+from ontology.packs import load_core
 from ontology.schema import Kind
-from tests.e2e.conftest import Api, answer, codes, fact, issued, problem
+from ontology.scope import scope_of
+from tests.e2e.conftest import Api, answer, codes, fact, issued, local_client, problem
+from tests.embedding import HashingEmbedder
 from tests.scenarios.world import indexed
 
 
@@ -151,14 +158,16 @@ def test_what_lies_around_an_entity_comes_first_where_words_say_nothing(api: Api
     assert found[0]["parts"]["graph"] == {"rank": 1, "score": 0}
 
 
-def test_a_session_is_told_what_it_was_served(api: Api) -> None:
+def test_what_was_served_in_a_session_is_remembered_for_it_alone(api: Api) -> None:
     tell(api)
-    sought(api, "passport deadline", session="talk-7")
+    (first,) = sought(api, "passport deadline", session="talk-7")["items"]
 
-    said = {"text": "Mira passport deadline is 2026-06-30", "session": "talk-7"}
-    assert api.post("/v1/episodes", {"episodes": [said]}).status_code == 202
-    again = fact("mira", "passport_deadline", "2026-06-30", valid_from="2026-06-03", episode="e-1")
-    assert api.write(again)["items"][0]["result"] in ("reinforced", "duplicate")
+    with api.services.store.read(scope_of("default")) as reader:
+        version = reader.fact(first["id"]).version
+        served = Served(reader, api.services.clock.now())
+        known = [served.fact("agent", session, version.slot, version.value_key) for session in ("talk-7", "talk-8")]
+    assert known == [first["id"], None]
+    problem(api.post("/v1/search", {"text": "passport", "session": " "}), 400, "invalid-request")
 
 
 @pytest.mark.parametrize(
@@ -211,3 +220,63 @@ def test_the_words_of_a_body_are_those_of_the_rules() -> None:
 
     assert set(document["recipe"]["enum"]) == set(RECIPES)
     assert set(document["kinds"]["items"]["enum"]) == {*(kind.value for kind in Kind), "note"}
+
+
+def meaning(api: Api, embedder: HashingEmbedder) -> Api:
+    """The same application with something that makes vectors."""
+    services, patient = api.services, PatientEmbedder(embedder)
+    indexer = Indexer(store=services.store, clock=services.clock, core=load_core(), embedder=patient)
+    with_vectors = replace(services, embedder=patient, indexer=indexer)
+    return Api(with_vectors, api.clock, local_client(with_vectors))
+
+
+def test_with_an_embedder_meaning_is_searched_too_and_told(api: Api) -> None:
+    tell(api)
+
+    both = meaning(api, HashingEmbedder())
+    found = indexed(lambda: sought(both, "short answers"), vectors=True)
+
+    assert found["vectors"] == {"used": True, "reason": None, "detail": None}
+    first = found["items"][0]
+    assert first["predicate"] == "prefers_answers"
+    assert first["parts"]["text"]["rank"] == first["parts"]["vector"]["rank"] == 1
+    others = [item for item in found["items"] if item["parts"]["text"] is None]
+    assert others  # found by meaning alone
+    assert all(item["parts"]["vector"]["score"] < first["parts"]["vector"]["score"] for item in others)
+    assert all(item["holds"] == "now" for item in found["items"])
+    words = sought(both, "short answers", recipe="words")
+    assert words["vectors"]["reason"] == "recipe"
+    assert all(item["parts"]["vector"] is None for item in words["items"])
+
+
+def test_an_embedder_that_is_away_or_another_one_leaves_words_alone_and_says_so(api: Api) -> None:
+    tell(api)
+    both = meaning(api, HashingEmbedder())
+    indexed(lambda: sought(both, "short answers"), vectors=True)
+    broken = HashingEmbedder()
+    broken.away = True
+
+    away = sought(meaning(api, broken), "answers in short")
+    other = sought(meaning(api, HashingEmbedder("another")), "short answers")
+    none = sought(api, "short answers")
+
+    assert [found["vectors"]["reason"] for found in (away, other, none)] == [
+        "embedder_away", "other_model", "no_embedder",
+    ]  # fmt: skip
+    assert "another" in other["vectors"]["detail"]
+    for found in (away, other, none):
+        assert found["items"][0]["predicate"] == "prefers_answers"
+        assert all(item["parts"]["vector"] is None for item in found["items"])
+
+
+def test_by_meaning_nothing_is_found_that_does_not_hold(api: Api) -> None:
+    tell(api)
+    both = meaning(api, HashingEmbedder())
+    asked = {"predicates": ["passport_deadline"]}
+    old = indexed(lambda: sought(both, "mira passport_deadline 2026-07-15", **asked), vectors=True)
+
+    assert [item["value"]["value"] for item in old["items"]] == ["2026-06-30"]
+    with_history = sought(both, "2026-07-15", include=["history"], predicates=["passport_deadline"])
+    assert [(item["value"]["value"], item["holds"]) for item in with_history["items"]] == [
+        ("2026-06-30", "now"), ("2026-07-15", "earlier"),
+    ]  # fmt: skip

@@ -84,6 +84,8 @@ def test_a_search_finds_by_meaning_what_has_none_of_its_words(folder: Path, tmp_
         opened.writer.write(scope_of(settings.tenant), "tester", items)
         opened.indexer.work()
         for text, expected in (("a musician", "ann"), ("fears animals", "leo"), ("home town", "mira")):
+            assert opened.embedder is not None
+            opened.embedder.question(text, 300)  # a search waits for a second at most, and finds it then
             found = client.post("/v1/search", json={"text": text, "limit": 1}).json()
             assert found["vectors"]["used"] is True
             assert found["items"][0]["sentence"].split()[0] == expected

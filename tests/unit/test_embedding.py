@@ -100,7 +100,7 @@ def test_an_embedder_that_refuses_everything_is_told_and_leaves_no_zeros() -> No
 def test_a_question_is_asked_once_and_remembered() -> None:
     hashing = HashingEmbedder()
     patient = PatientEmbedder(hashing)
-    asked = [ask(patient, SERVING, "where does Mira live?", 5) for _ in range(3)]
+    asked = [ask(patient, SERVING, "where does Mira live?", 60) for _ in range(3)]
     assert len(hashing.asked) == 1
     assert asked[0].vector is not None
     assert (asked[0].model, asked[0].text_alone, asked[0].detail) == ("hashing", None, "")
@@ -111,8 +111,8 @@ def test_a_question_that_is_refused_is_asked_shorter_and_a_refusal_for_good_is_t
     hashing = HashingEmbedder()
     hashing.chars_max, hashing.refuses = 300, "bad"
     patient = PatientEmbedder(hashing)
-    assert ask(patient, SERVING, "word " * 1_000, 5).text_alone is None
-    refused = ask(patient, SERVING, "bad", 5)
+    assert ask(patient, SERVING, "word " * 1_000, 60).text_alone is None
+    refused = ask(patient, SERVING, "bad", 60)
     assert (refused.text_alone, patient.resting) == (TextAlone.EMBEDDER_AWAY, False)
     assert "refuses the question" in refused.detail
 
@@ -123,15 +123,15 @@ def test_without_a_vector_the_answer_says_why() -> None:
     wrong = PatientEmbedder(HashingEmbedder(dimensions=8))
     none = Models(serving=None, target=None)
     asked = {
-        TextAlone.NO_EMBEDDER: ask(None, SERVING, "q", 5),
-        TextAlone.NO_VECTORS: ask(other, none, "q", 5),
-        TextAlone.OTHER_MODEL: ask(other, SERVING, "q", 5),
-        TextAlone.EMBEDDER_AWAY: ask(PatientEmbedder(away), SERVING, "q", 5),
+        TextAlone.NO_EMBEDDER: ask(None, SERVING, "q", 60),
+        TextAlone.NO_VECTORS: ask(other, none, "q", 60),
+        TextAlone.OTHER_MODEL: ask(other, SERVING, "q", 60),
+        TextAlone.EMBEDDER_AWAY: ask(PatientEmbedder(away), SERVING, "q", 60),
     }
     assert {why: each.text_alone for why, each in asked.items()} == {why: why for why in TextAlone}
     assert all(each.vector is None and each.detail for each in asked.values())
     assert "vigencia reembed" in asked[TextAlone.OTHER_MODEL].detail
-    assert "8 dimensions" in ask(wrong, SERVING, "q", 5).detail
+    assert "8 dimensions" in ask(wrong, SERVING, "q", 60).detail
 
 
 def test_a_question_waits_only_so_long_and_is_known_the_next_time() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from graph.searching import Model
-from graph.sqlite_store import migration
+from graph.sqlite_store import migration, searching
 from graph.sqlite_store.store import SqliteStore
+from graph.sqlite_store.summing import Summed
 from graph.sqlite_store.vectors import Vectors
 from tests.contract.search_world import DIMENSIONS, MODEL, Searched, embedded, found
 from tests.contract.test_forgetting import Known
@@ -174,3 +175,34 @@ def test_small_changes_are_joined_to_few_parts(searched: Searched) -> None:
     assert len(block.parts) <= 8
     passages = np.concatenate([part.passages[~part.stale] for part in block.parts])
     assert len(set(passages.tolist())) == len(passages) == 40
+
+
+def test_many_postings_are_summed_in_memory_as_a_query_sums_few(
+    searched: Searched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = searched.world
+    values = [" ".join(f"w{n % k}" for k in (2, 3, 5, 7)) + " x" * (n % 4) for n in range(120)]
+    world.write(*(claim(f"p{n}", "likes", value, "2020-01-01") for n, value in enumerate(values)))
+    searched.record(*values[:20])
+    searched.index(at_once=200)
+    question = "w0 w1 w2 x likes nothing"
+    few, few_chunks = searched.match(question), searched.chunks(question)
+    monkeypatch.setattr(searching, "_SUMMED_IN_MEMORY", 0)
+    many, many_chunks = searched.match(question), searched.chunks(question)
+    assert len(few) == len(many) == 120
+    assert [hit.fact.version.id for hit in many] == [hit.fact.version.id for hit in few]
+    assert [hit.score for hit in many] == pytest.approx([hit.score for hit in few], abs=1e-4)
+    assert [hit.chunk for hit in many_chunks] == [hit.chunk for hit in few_chunks]
+    assert searched.match(question, limit=5) == many[:5]
+
+
+def test_passages_that_lie_far_apart_are_summed_as_those_that_lie_together() -> None:
+    def told(*parts: tuple[int, int]) -> str:
+        return ",".join(str(key << 22 | part) for key, part in parts)
+
+    words = [(2.0, told((1, 1_000_000), (10**9, 500_000))), (1.0, told((10**9, 1_500_000)))]
+    assert Summed(words).best(9) == [(10**9, 2.5, None), (1, 2.0, None)]
+    near = [(2.0, told((1, 1_000_000), (3, 500_000))), (1.0, told((3, 1_000_000), (2, 2_000_000)))]
+    assert Summed(near).best(9) == [(3, 2.0, None), (2, 2.0, None), (1, 2.0, None)]
+    assert Summed(near).best(1) == [(3, 2.0, None)]
+    assert Summed([]).best(3) == []
