@@ -76,7 +76,7 @@ def build(file: Path, scopes: Sequence[Scope], facts: int) -> Corpus:
     vectors: list[Vector] = []
     for scope in scopes:
         _write(services, scope, facts)
-        indexed = list(_index(services.store, scope))
+        indexed = list(index(services.store, scope))
         if scope == scopes[0]:
             texts = [text for text, _ in indexed]
             vectors = [vector for _, vector in indexed]
@@ -97,7 +97,7 @@ def _write(services: Services, scope: Scope, facts: int) -> None:
         services.writer.write(scope, world.PRINCIPAL, items[start : start + 1_000])
 
 
-def _index(store: MemoryStore, scope: Scope) -> Iterator[tuple[str, Vector]]:
+def index(store: MemoryStore, scope: Scope) -> Iterator[tuple[str, Vector]]:
     """Write a sentence and a vector for each statement."""
     chance, normal = random.Random(1), np.random.default_rng(1)
     with store.write(scope) as tx:
@@ -109,14 +109,14 @@ def _index(store: MemoryStore, scope: Scope) -> Iterator[tuple[str, Vector]]:
             break
         with store.write(scope) as tx:
             tx.write_sentences(
-                [(each, f"{each.value.text} {EVERYWHERE} {' '.join(_words(chance, 6))}") for each in some]
+                [(each, f"{each.value.text} {EVERYWHERE} {' '.join(dealt(chance, 6))}") for each in some]
             )
     while True:
         with store.read(scope) as reader:
             texts = reader.unembedded(MODEL.name, limit=_AT_ONCE)
         if not texts:
             return
-        vectors = [_unit(normal) for _ in texts]
+        vectors = [unit(normal) for _ in texts]
         with store.write(scope) as tx:
             tx.write_vectors(MODEL.name, [(key, vector) for (key, _), vector in zip(texts, vectors, strict=True)])
         yield from zip([text for _, text in texts], vectors, strict=True)
@@ -124,8 +124,8 @@ def _index(store: MemoryStore, scope: Scope) -> Iterator[tuple[str, Vector]]:
 
 def _against_bare(corpus: Corpus, sizes: Sizes, what: str) -> Iterator[Figure]:
     yield from _slowest(corpus, sizes, what)
-    six = [list(_words(random.Random(seed), 6)) for seed in range(200)]
-    long = [list(_words(random.Random(seed), 200)) for seed in range(20)]
+    six = [list(dealt(random.Random(seed), 6)) for seed in range(200)]
+    long = [list(dealt(random.Random(seed), 200)) for seed in range(20)]
     common = [[EVERYWHERE]]
     for name, questions, limit in (
         ("6 words", six, 3.0), ("200 words", long, 1.0), ("a word in every fact", common, 1.0)
@@ -163,7 +163,7 @@ def _slowest(corpus: Corpus, sizes: Sizes, what: str) -> Iterator[Figure]:
 
 def _both(corpus: Corpus) -> Iterator[Operation]:
     for words, meaning in zip(
-        _ours_by_words(corpus, [list(_words(random.Random(seed), 6)) for seed in range(200)]),
+        _ours_by_words(corpus, [list(dealt(random.Random(seed), 6)) for seed in range(200)]),
         _ours_by_meaning(corpus), strict=False,
     ):  # fmt: skip
 
@@ -199,7 +199,7 @@ def _bare_by_words(corpus: Corpus, questions: Sequence[list[str]]) -> Iterator[O
 def _ours_by_meaning(corpus: Corpus) -> Iterator[Operation]:
     normal = np.random.default_rng(2)
     while True:
-        vector = _unit(normal)
+        vector = unit(normal)
 
         def ask(vector: Vector = vector) -> object:
             with corpus.services.store.read(corpus.scope) as reader:
@@ -213,7 +213,7 @@ def _ours_by_meaning(corpus: Corpus) -> Iterator[Operation]:
 def _bare_by_meaning(corpus: Corpus) -> Iterator[Operation]:
     normal = np.random.default_rng(2)
     while True:
-        vector = _unit(normal)
+        vector = unit(normal)
 
         def ask(vector: Vector = vector) -> object:
             scores = corpus.matrix @ vector
@@ -227,12 +227,12 @@ def _now(reader: Reader) -> AsOf:
     return AsOf(valid_at=_FAR, known_at=reader.head.recorded_at)
 
 
-def _words(chance: random.Random, wanted: int) -> Iterator[str]:
+def dealt(chance: random.Random, wanted: int) -> Iterator[str]:
     for _ in range(wanted):
         yield f"word{int(chance.paretovariate(0.7)) % _VOCABULARY}"
 
 
-def _unit(normal: np.random.Generator) -> Vector:
+def unit(normal: np.random.Generator) -> Vector:
     vector = normal.normal(size=MODEL.dimensions).astype(np.float32)
     unit: Vector = vector / np.linalg.norm(vector)
     return unit

@@ -20,6 +20,8 @@ class GraphSizes:
     """Facts beside which single writes are made."""
     loaded: int
     """Facts of a bulk load."""
+    searched: int
+    """Facts of the tenant that is searched."""
     runs: int
     reads: int
     writes: int
@@ -56,7 +58,7 @@ FULL: Final = Sizes(
     episodes=10_000, searched=100_000, searched_small=1_000, searched_tenants=100, searches=20,
     graph=GraphSizes(
         facts=(10_000, 100_000), crowd=1_000_000, slot_versions=(10_000, 100_000), degree=100_000, written=10_000,
-        loaded=10_000, runs=9, reads=200, writes=20, walks=3,
+        loaded=10_000, searched=20_000, runs=9, reads=200, writes=20, walks=3,
     ),
 )  # fmt: skip
 QUICK: Final = Sizes(
@@ -64,7 +66,7 @@ QUICK: Final = Sizes(
     episodes=2_000, searched=20_000, searched_small=1_000, searched_tenants=10, searches=10,
     graph=GraphSizes(
         facts=(10_000,), crowd=0, slot_versions=(10_000,), degree=10_000, written=2_000,
-        loaded=4_000, runs=5, reads=100, writes=10, walks=2,
+        loaded=4_000, searched=10_000, runs=5, reads=100, writes=10, walks=2,
     ),
 )  # fmt: skip
 TINY: Final = Sizes(
@@ -72,6 +74,6 @@ TINY: Final = Sizes(
     episodes=120, searched=400, searched_small=80, searched_tenants=3, searches=3,
     graph=GraphSizes(
         facts=(400, 800), crowd=800, slot_versions=(40, 80), degree=150, written=80,
-        loaded=80, runs=1, reads=5, writes=2, walks=1,
+        loaded=80, searched=80, runs=1, reads=5, writes=2, walks=1,
     ),
 )  # fmt: skip

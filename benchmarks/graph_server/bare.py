@@ -96,6 +96,7 @@ CREATE (a)-[:WAS_ASSOCIATED_WITH]->(g)
 CREATE (c:Claim)-[:WAS_GENERATED_BY]->(a) SET c = $claim
 CREATE (y:Payload) SET y = $payload
 CREATE (w:Value) SET w = $values[1]
+CREATE (t:Statement:Text) SET t = $statement
 CREATE (e)-[f:FACT]->(v) SET f = $facts[0]
 CREATE (e)-[n:FACT]->(w) SET n = $facts[1]
 CREATE (before)-[x:SUPPORTS]->(e) SET x = $shown[0]
@@ -108,6 +109,7 @@ _BULK: Final[tuple[tuple[str, LiteralString], ...]] = (
     ("entities", "UNWIND $rows AS row CREATE (n:Entity) SET n = row"),
     ("slots", "UNWIND $rows AS row CREATE (n:Slot) SET n = row"),
     ("values", "UNWIND $rows AS row CREATE (n:Value) SET n = row"),
+    ("statements", "UNWIND $rows AS row CREATE (n:Statement:Text) SET n = row"),
     ("payloads", "UNWIND $rows AS row CREATE (n:Payload) SET n = row"),
     ("support", "UNWIND $rows AS row CREATE (n:Support) SET n = row"),
     (
@@ -170,6 +172,7 @@ class Commit:
             slot=slot, entity=self.facts[0][0], closed=self.closed[0], hidden=self.hidden[0],
             activity=self.activity, claim=self.claims[0], payload=self.payloads[0],
             values=[value for value, _ in pairs], facts=[fact for _, (_, _, fact) in pairs],
+            statement=_statement(pairs[1][1][2]),
             shown=[row for _, _, row in shown], support=self.support[0],
         ).values()  # fmt: skip
         if found != [[1]]:
@@ -180,9 +183,11 @@ class Commit:
         transaction.run(
             _BEGIN, tenant=self.tenant, principal=self.principal, clock=self.clock, activity=self.activity
         ).consume()  # fmt: skip
+        stated = set(seen)
         rows = {
             "entities": self.entities, "claims": self.claims, "payloads": self.payloads, "support": self.support,
             "facts": self.facts, "shown": self.shown, "slots": _new(self.slots, "slot", seen),
+            "statements": [_statement(fact) for fact in _new([fact for _, _, fact in self.facts], "said", stated)],
             "values": _new(self.values, "said", seen),
         }  # fmt: skip
         for name, statement in _BULK:
@@ -236,6 +241,10 @@ def _named(columns: Mapping[str, int], row: Sequence[Any]) -> Named:
     return {name: row[number] for name, number in columns.items() if row[number] is not None}
 
 
+def _statement(fact: Named) -> Named:
+    return {"said": fact["said"], "scope": fact["scope"], "unwritten": fact["scope"]}
+
+
 def _new(rows: Sequence[Named], key: str, seen: set[str]) -> list[Named]:
     new = [row for row in {row[key]: row for row in rows}.values() if row[key] not in seen]
     seen.update(row[key] for row in new)
@@ -261,7 +270,7 @@ _ENTITY: Final = {"place": 0} | _columns(1, "p")
 _SLOT: Final = {"slot": 0} | _columns(4, "p")
 _CLAIM: Final = _columns(5, "p")
 _PAYLOAD: Final = _columns(6, "p")
-_FACT: Final = _columns(12, "p[2]")
+_FACT: Final = {name: number for name, number in _columns(12, "p[2]").items() if name != "unwritten"}
 _VALUE: Final = _columns(12, "p[1]")
 _SHOWN: Final = _columns(13, "p")
 _SUPPORT: Final = _columns(14, "p")

@@ -7,7 +7,7 @@ from typing import Self
 
 from benchmarks import world
 from benchmarks.figures import Figure, plain
-from benchmarks.graph_server import crowd, expanding, loading, long_slot, reading, writing
+from benchmarks.graph_server import crowd, expanding, loading, long_slot, reading, searching, writing
 from benchmarks.graph_server.place import Place, place
 from benchmarks.sizes import GraphSizes
 from benchmarks.timing import tell
@@ -36,6 +36,7 @@ class GraphParts:
             "neo4j-loading": lambda: loading.measure(self._there(), self._sizes),
             "neo4j-writing": lambda: writing.measure(self._there(), self._sizes),
             "neo4j-expanding": lambda: expanding.measure(self._there(), self._sizes),
+            "neo4j-searching": lambda: searching.measure(self._there(), self._sizes),
             "neo4j-long-slot": lambda: long_slot.measure(self._there(), self._sizes),
             "neo4j-reading": self._reading,
         }

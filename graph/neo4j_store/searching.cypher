@@ -10,11 +10,20 @@
 // a server that cannot filter within such an index, or stumbles, is asked `unfiltered` in its place.
 // What the index of full texts gives is awaited first, for it is written after the commit.
 
-// name: count_unwritten
-MATCH (t:Statement) WHERE t.unwritten = $scope AND t.said >= '' WITH t LIMIT $limit RETURN count(t)
-
-// name: count_uncut
-MATCH (k:Kept) WHERE k.uncut = $scope AND k.position <= $position WITH k LIMIT $limit RETURN count(k)
+// name: to_index_a
+CALL () {
+  MATCH (t:Statement) WHERE t.unwritten = $scope AND t.said >= '' WITH t LIMIT $limit
+  RETURN count(t) AS statements
+}
+CALL () {
+  MATCH (k:Kept) WHERE k.uncut = $scope AND k.position <= $position WITH k LIMIT $limit
+  RETURN count(k) AS episodes
+}
+CALL () {
+  MATCH (t:Text) WHERE t.wants_a = $scope AND t.text_of >= '' WITH DISTINCT t.text_of AS text_of LIMIT $limit
+  RETURN count(text_of) AS texts
+}
+RETURN statements, episodes, texts
 
 // name: unwritten
 MATCH (t:Statement) WHERE t.unwritten = $scope AND t.said >= ''
@@ -47,11 +56,6 @@ CALL () {
   MATCH (t:Chunk) WHERE t.written = $scope RETURN t.text_of AS text_of, t.text AS text
 }
 RETURN text_of, text ORDER BY text_of LIMIT $limit
-
-// name: count_unembedded_a
-MATCH (t:Text) WHERE t.wants_a = $scope AND t.text_of >= ''
-WITH DISTINCT t.text_of AS text_of LIMIT $limit
-RETURN count(text_of)
 
 // name: count_texts
 CALL () {

@@ -46,13 +46,12 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
     # ---- what is to be indexed
 
     def to_index(self, model: str | None) -> ToIndex:
+        side = None if model is None else self._sides().side_of(model)
         asked = self._in_scope() | {"limit": _COUNTED}
-        texts = 0 if model is None else self._run(self._wanting("count_unembedded", "count_texts", model), asked)[0][0]
-        return ToIndex(
-            statements=self._run("count_unwritten", asked)[0][0],
-            episodes=self._run("count_uncut", asked)[0][0],
-            texts=texts,
-        )
+        statements, episodes, texts = self._run(f"to_index_{side or 'a'}", asked)[0]
+        if side is None:
+            texts = 0 if model is None else self._run("count_texts", asked)[0][0]
+        return ToIndex(statements=statements, episodes=episodes, texts=texts)
 
     def models(self) -> Models:
         return self._sides().told()
@@ -74,7 +73,8 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
         return [episode_id(Place(self._ledger, *row)) for row in rows]
 
     def unembedded(self, model: str, *, limit: int) -> list[tuple[TextKey, str]]:
-        query = self._wanting("unembedded", "all_texts", model)
+        side = self._sides().side_of(model)
+        query = "all_texts" if side is None else f"unembedded_{side}"  # nobody has begun it: all are without
         rows = self._run(query, self._in_scope() | {"limit": limit})
         return [(TextKey(bytes.fromhex(row[0].rpartition("|")[2])), row[1]) for row in rows]
 
@@ -163,11 +163,6 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
 
     def _sides(self) -> Sides:
         return sides(self._run("models", {"tenant": self._scope.tenant}))
-
-    def _wanting(self, of_side: str, of_all: str, model: str) -> str:
-        """The name of the query for texts without a vector of a model: of one that nobody has begun all are."""
-        side = self._sides().side_of(model)
-        return of_all if side is None else f"{of_side}_{side}"
 
     def _side_for(self, vector: Vector, model: str) -> str | None:
         """Where the vectors of a model are, if there are any. Raises `Incorrect` for other dimensions."""

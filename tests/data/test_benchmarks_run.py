@@ -75,10 +75,10 @@ def test_every_part_runs_on_a_graph_server() -> None:
     names = "\n".join(figure.name for figure in figures if figure.aim is not None)
     assert [
         part
-        for part in ("bulk load", "single writes", "expansion", "slot with 80", "state", "as-of")
+        for part in ("bulk load", "single writes", "expansion", "search", "slot with 80", "state", "as-of")
         if part not in names
     ] == []
-    assert len(NEO4J_PARTS) == 5
+    assert len(NEO4J_PARTS) == 6
 
 
 def test_a_worker_reads_all_that_comes_for_a_while(

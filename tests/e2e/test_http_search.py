@@ -233,7 +233,8 @@ def meaning(api: Api, embedder: HashingEmbedder) -> Api:
 def test_with_an_embedder_meaning_is_searched_too_and_told(api: Api) -> None:
     tell(api)
 
-    found = indexed(lambda: sought(meaning(api, HashingEmbedder()), "short answers"))
+    both = meaning(api, HashingEmbedder())
+    found = indexed(lambda: sought(both, "short answers"), vectors=True)
 
     assert found["vectors"] == {"used": True, "reason": None, "detail": None}
     first = found["items"][0]
@@ -243,14 +244,15 @@ def test_with_an_embedder_meaning_is_searched_too_and_told(api: Api) -> None:
     assert others  # found by meaning alone
     assert all(item["parts"]["vector"]["score"] < first["parts"]["vector"]["score"] for item in others)
     assert all(item["holds"] == "now" for item in found["items"])
-    words = sought(meaning(api, HashingEmbedder()), "short answers", recipe="words")
+    words = sought(both, "short answers", recipe="words")
     assert words["vectors"]["reason"] == "recipe"
     assert all(item["parts"]["vector"] is None for item in words["items"])
 
 
 def test_an_embedder_that_is_away_or_another_one_leaves_words_alone_and_says_so(api: Api) -> None:
     tell(api)
-    indexed(lambda: sought(meaning(api, HashingEmbedder()), "short answers"))
+    both = meaning(api, HashingEmbedder())
+    indexed(lambda: sought(both, "short answers"), vectors=True)
     broken = HashingEmbedder()
     broken.away = True
 
@@ -270,7 +272,8 @@ def test_an_embedder_that_is_away_or_another_one_leaves_words_alone_and_says_so(
 def test_by_meaning_nothing_is_found_that_does_not_hold(api: Api) -> None:
     tell(api)
     both = meaning(api, HashingEmbedder())
-    old = indexed(lambda: sought(both, "mira passport_deadline 2026-07-15", predicates=["passport_deadline"]))
+    asked = {"predicates": ["passport_deadline"]}
+    old = indexed(lambda: sought(both, "mira passport_deadline 2026-07-15", **asked), vectors=True)
 
     assert [item["value"]["value"] for item in old["items"]] == ["2026-06-30"]
     with_history = sought(both, "2026-07-15", include=["history"], predicates=["passport_deadline"])

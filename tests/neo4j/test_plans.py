@@ -41,6 +41,8 @@ PRODUCTS: Final = {
     "window_of_value": "each side is one row, an aggregate",
     "voice_of_root": "each side is one row, an aggregate",
     "backlog": "each side is one row, an aggregate",
+    "to_index_a": "each side is one row, an aggregate",
+    "to_index_b": "each side is one row, an aggregate",
     "apply": "each side is one node, by a unique key",
     "put_successor": "each side is one node, by a unique key",
 }

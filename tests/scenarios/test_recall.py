@@ -2,9 +2,17 @@
 
 from typing import Any
 
+import pytest
+
 from tests.oracles.memory import Memory
 from tests.scenarios.test_search import CHAT, MONTHS, PRICES
 from tests.scenarios.world import Row, World
+
+
+@pytest.fixture(autouse=True)
+def _time_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, no packet that is made in this process is cut by the time."""
+    monkeypatch.setattr("api.routes.recall._milliseconds", lambda: 0.0)
 
 
 def told(packet: dict[str, Any], predicate: str) -> list[str]:

@@ -15,13 +15,13 @@ DAWN = parse_instant("1900-01-01")
 INDEXED_SECONDS = 60
 
 
-def indexed(search: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The answer of a search once everything is indexed, which it tells."""
+def indexed(search: Callable[[], dict[str, Any]], *, vectors: bool = False) -> dict[str, Any]:
+    """The answer of a search once everything is indexed, which it tells; with `vectors` once each text has one."""
     until = time.monotonic() + INDEXED_SECONDS
     while True:
         answer = search()
         behind = answer["to_index"]
-        if not behind["statements"] + behind["episodes"]:
+        if not behind["statements"] + behind["episodes"] + (behind["texts"] if vectors else 0):
             return answer
         assert time.monotonic() < until, behind
         time.sleep(0.05)

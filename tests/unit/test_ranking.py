@@ -178,3 +178,9 @@ def test_every_weight_of_a_policy_is_told_here() -> None:
     assert [field.name for field in fields(Policy)] == [
         "name", "text", "vector", "graph", "recency", "half_life_days", "confidence", "certainty", "trust"
     ]  # fmt: skip
+
+
+def test_who_comes_behind_equals_has_the_place_that_is_left() -> None:
+    found = rank([candidate(id, text=score) for id, score in zip("abcd", (3.0, 2.0, 2.0, 1.0), strict=True)], PLAIN)
+
+    assert [each.parts.text.rank for each in found if each.parts.text] == [1, 2, 2, 4]
