@@ -1,8 +1,8 @@
 """At which instants is a question asked, by its own words? Dates in them, and events that memory can date exactly.
 
-A day is its first instant, as everywhere (rule 9 of time), but `today` is now. A week, a month or a year is asked at its
-last instant, or now while it lasts: what held last in it. Words that say who knew or believed ask at a recorded time,
-all others at a valid one. What can be meant in two ways, or is no exact time, is not used, and told.
+A day is its first instant, as everywhere (rule 9 of time), but `today` is now. A week, a month or a year is asked at
+its last instant, or now while it lasts: what held last in it. Words that say who knew or believed ask at a recorded
+time, all others at a valid one. What can be meant in two ways, or is no exact time, is not used, and told.
 """
 
 import re
