@@ -162,7 +162,7 @@ def _declared(tool: Tool[Any]) -> types.Tool:
     )
     return types.Tool(
         name=tool.name, title=tool.title, description=tool.description, input_schema=tool.input_schema,
-        output_schema=dict(tool.answer), annotations=hints,
+        output_schema=tool.output_schema, annotations=hints,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -11,6 +11,19 @@ from api.agents.endpoints import Asker, Document
 from api.wire.violations import validated
 
 A = TypeVar("A", bound=BaseModel)
+
+_PROBLEM: Final[Mapping[str, Any]] = {
+    "description": "A problem document (RFC 9457), where `isError` is set.",
+    "type": "object",
+    "properties": {
+        "type": {"type": "string", "pattern": "^/problems/"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "remedy": {"type": "string"},
+    },
+    "required": ["type", "title", "status", "detail"],
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +67,13 @@ class Tool(Generic[A]):
     def input_schema(self) -> dict[str, Any]:
         """The JSON Schema of its arguments."""
         return schema_of(self.arguments)
+
+    @cached_property
+    def output_schema(self) -> dict[str, Any]:
+        """The JSON Schema of all that it gives: clients hold the problem document of a refusal against it, too."""
+        answer = dict(self.answer)
+        shared = answer.pop("$defs", {})
+        return {"type": "object", "anyOf": [answer, _PROBLEM], "$defs": shared}
 
     def called(self, asker: Asker, arguments: object) -> "Answer | Confirmation":
         """What it answers. Raises `Incorrect` for arguments that are not as declared, and what its route raises."""

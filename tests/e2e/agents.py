@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import jsonschema  # type: ignore[import-untyped]
 import mcp_types as types
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp.client import Client
@@ -53,6 +54,7 @@ class Agent:
         result = self.call(tool, **arguments)
         assert result.is_error, result.content
         problem = result.structured_content
+        jsonschema.validate(problem, {each.name: each.output_schema for each in self.tools()}[tool])
         assert problem["type"] == f"/problems/{slug}", problem
         assert problem["detail"]
         assert problem["remedy"]

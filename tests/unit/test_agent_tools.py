@@ -43,7 +43,7 @@ def test_a_tool_says_what_it_is_in_few_words(tool: Tool[Any]) -> None:
 
 @pytest.mark.parametrize("tool", EVERY, ids=lambda tool: tool.name)
 def test_the_schemas_of_a_tool_are_schemas_and_closed_for_arguments(tool: Tool[Any]) -> None:
-    for schema in (tool.input_schema, tool.answer):
+    for schema in (tool.input_schema, tool.output_schema):
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema["type"] == "object"
     closed = [tool.input_schema, *tool.input_schema.get("$defs", {}).values()]
