@@ -4,7 +4,7 @@ Every fact that is gathered is visible at the two instants of the question: it i
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 from typing import Final
@@ -32,6 +32,8 @@ ANSWERS_MAX: Final = 20
 """So many of those who answer a question are looked at for what it asks further."""
 WALK: Final = Budget(hops=2, nodes=100, edges=200, fan_out=40, milliseconds=0)
 """What is walked at most; the time is what is left of that of the question."""
+_NOWHERE: Final = 1_000_000
+"""The place of what a search did not find."""
 _LAST: Final = frozenset({NAME, ALIAS, "type"})
 """What only says who somebody is comes after what is said of them."""
 
@@ -55,8 +57,8 @@ class Found:
     why: Why
     depth: int
     """Steps from the nearest entity that is named."""
-    place: int
-    """In what a search found; 0 for others."""
+    place: int | None
+    """In what a search found, if it found this one too."""
     share: float
     """How much of the predicate the question speaks of."""
     onward: bool
@@ -66,9 +68,10 @@ class Found:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
     found: list[Found]
-    """By (why, depth, place in a search, what the question speaks of first, in the order of naming, certain first,
-    latest start first, id). But what is said of what an answer leads to comes right behind the answers, if the question
-    speaks of it or if it leads further; else behind the state of those who are named."""
+    """By (why, depth, what the question speaks of first, place in a search, in the order of naming, certain first,
+    latest start first, id); what only a search found by its place. But what is said of what an answer leads to comes
+    right behind the answers, if the question speaks of it or if it leads further; else behind the state of those who
+    are named."""
     mentions: Mentions
     live: tuple[str, ...]
     """Predicates that the question speaks of whose values only a tool has."""
@@ -150,10 +153,17 @@ class _Gathering:
             if not self._has_time():
                 return
             self._add(self._pointing_at(id, topics), back=True)
-        if not self._named and not self._mentions.unclear:
-            for topic in topics:
-                if self._shares[topic] >= ENOUGH and self._has_time():
+        if not self._named:
+            for topic in self._of_nobody():
+                if self._has_time():
                     self._add(self._page(partial(self._reader.of_predicate, topic, self._as_of, certain=False)))
+
+    def _of_nobody(self) -> list[str]:
+        """Predicates under which all is told, where nobody is named."""
+        if self._mentions.unclear:
+            return []
+        topics = [topic for topic in self._shares if topic in self._schema.predicates][:TOPICS_MAX]
+        return [topic for topic in topics if self._shares[topic] >= ENOUGH and topic not in _LAST]
 
     def is_enough(self) -> bool:
         """Whether each of those who are named has a fact under what the question speaks of."""
@@ -202,7 +212,8 @@ class _Gathering:
         if self._has_time():
             searched = search(self._named)
             for place, fact in enumerate(searched.facts):
-                self._put(fact, Why.FOUND, 0, place=place)
+                self._put(fact, self._why_found(fact), 0)
+                self._rank(fact, place)
             self._quotes = tuple(searched.quotes)
 
     def gathered(self) -> Gathered:
@@ -256,12 +267,26 @@ class _Gathering:
             asked = back or self._share(name) > 0
             self._put(fact, Why.ASKED if asked else Why.STATE, 0)
 
-    def _put(self, fact: Fact, why: Why, depth: int, *, place: int = 0, onward: bool = False) -> None:
+    def _why_found(self, fact: Fact) -> Why:
+        """A search may find what exact state was too much to be read of: that is no less of what is asked for."""
+        slot = fact.version.slot
+        if slot.subject in self._named:
+            return Why.ASKED if self._share(slot.predicate) > 0 else Why.STATE
+        if not self._named and slot.predicate in self._of_nobody():
+            return Why.ASKED
+        return Why.FOUND
+
+    def _rank(self, fact: Fact, place: int) -> None:
+        found = self._found.get(fact.version.id)
+        if found is not None:
+            self._found[fact.version.id] = replace(found, place=place)
+
+    def _put(self, fact: Fact, why: Why, depth: int, *, onward: bool = False) -> None:
         name = fact.version.slot.predicate
         if self._is_live(name) or not self._is_wanted(name) or fact.version.id in self._found:
             return
         self._found[fact.version.id] = Found(
-            fact=fact, why=why, depth=depth, place=place, share=self._share(name), onward=onward
+            fact=fact, why=why, depth=depth, place=None, share=self._share(name), onward=onward
         )
 
     def _share(self, name: str) -> float:
@@ -310,7 +335,8 @@ def _order(each: Found, named: dict[EntityId, int]) -> tuple[object, ...]:
     if each.onward:
         further = each.share > 0 or version.value.type is ValueType.ENTITY
         turn = Why.STATE if further else Why.FOUND
+    sought = _NOWHERE if each.place is None else each.place
     return (
-        turn, not each.onward, each.depth, each.place, -each.share, version.slot.predicate in _LAST, nearest,
-        not version.certain, -version.valid_from, version.id,
+        turn, not each.onward, each.depth, sought if each.why is Why.FOUND else 0, -each.share,
+        version.slot.predicate in _LAST, sought, nearest, not version.certain, -version.valid_from, version.id,
     )  # fmt: skip
