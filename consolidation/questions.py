@@ -1,8 +1,8 @@
 """At which instants is a question asked, by its own words? Dates in them, and events that memory can date exactly.
 
-A day is its first instant, as everywhere (rule 9 of time). A week, a month or a year is asked at its last instant, or
-now while it lasts: what held last in it. Words that say who knew or believed ask at a recorded time, all others at a
-valid one. What can be meant in two ways is not used, and told.
+A day is its first instant, as everywhere (rule 9 of time), but `today` is now. A week, a month or a year is asked at
+its last instant, or now while it lasts: what held last in it. Words that say who knew or believed ask at a recorded
+time, all others at a valid one. What can be meant in two ways, or is no exact time, is not used, and told.
 """
 
 import re
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from consolidation.extraction.base import observed
-from consolidation.extraction.dates import PHRASE, PHRASE_ALONE, Lean, Unresolved, resolve
+from consolidation.extraction.dates import EDGE, PHRASE, PHRASE_ALONE, VAGUE, Lean, Unresolved, resolve
 from ontology.instants import Granule, Instant, Semantics, format_date, format_instant, parse_bound
 
 CHARS_MAX: Final = 4_000
@@ -67,7 +67,8 @@ def _spaced(shape: str) -> str:
 
 _OWNERS: Final = r"(?:the|his|her|their|my|our|its|(?:[^\W_][\w.-]*\s+)?[^\W_][\w.-]*['’]s)"
 _FOUND: Final = re.compile(
-    rf"(?<![\w-])(?:(?P<turn>before|after|between|about|for|during)\s+(?P<turned>{_spaced(PHRASE)})"
+    rf"(?<![\w-])(?:{_spaced(EDGE)}|(?P<vague>{_spaced(VAGUE)})"
+    rf"|(?P<turn>before|after|between|about|for|during)\s+(?P<turned>{_spaced(PHRASE)})"
     rf"|(?P<date>{_spaced(PHRASE_ALONE)})"
     rf"|(?P<side>before|after)\s+{_OWNERS}\s+(?P<event>(?:last\s+|latest\s+)?[^\W\d_][\w-]*))(?![\w-])",
     re.IGNORECASE,
@@ -81,6 +82,7 @@ _KNOWS: Final = re.compile(
 _OF_THE_WORLD: Final = frozenset({"about", "for"})
 _STRETCH: Final = re.compile(r"(?:between|since|from|until|till|starting|effective)\b", re.IGNORECASE)
 _AT: Final = re.compile(r"at\s+(?=\d{4}-)", re.IGNORECASE)
+_TODAY: Final = re.compile(r"(?:as of\s+)?today", re.IGNORECASE)
 _WEEK: Final = re.compile(r"(?:\w+\s+)?(?:the\s+)?(last|this|next)\s+week", re.IGNORECASE)
 _WEEKS: Final = {"last": -1, "this": 0, "next": 1}
 
@@ -146,26 +148,55 @@ def _event(match: re.Match[str], axis: Axis, known_at: Instant | None, date_of: 
 
 
 def _date(match: re.Match[str], axis: Axis, now: Instant, zone: str) -> Dated:
+    if match["edge"]:
+        return _edge(match, axis, now, zone)
+    if match["vague"]:
+        why = "it is not read as a date; say 'in June', 'on 2 June' or 'at the end of June', or give valid_at"
+        return _unread(match, axis, why)
     phrase = _AT.sub("", " ".join((match["turned"] or match["date"]).split()), count=1)
     if _STRETCH.match(phrase if match["turn"] is None else match[0]):
-        why = "it names a stretch of time, not one; give valid_at, or ask for the history"
-        return Dated(words=match[0], axis=axis, instant=None, stretch=None, note=why)
+        return _unread(match, axis, "it names a stretch of time, not one; give valid_at, or ask for the history")
+    if match["turn"] is None and _TODAY.fullmatch(phrase):
+        return Dated(words=match[0], axis=axis, instant=now, stretch=None, note="")
+    read = _read(phrase, now, zone)
+    return _unread(match, axis, read) if isinstance(read, str) else _placed(match, axis, read, now)
+
+
+def _unread(match: re.Match[str], axis: Axis, why: str) -> Dated:
+    return Dated(words=match[0], axis=axis, instant=None, stretch=None, note=why)
+
+
+def _edge(match: re.Match[str], axis: Axis, now: Instant, zone: str) -> Dated:
+    """The first or the last instant of a week, a month or a year."""
+    read = _read(match["whole"], now, zone)
+    if isinstance(read, str):
+        return _unread(match, axis, read)
+    at = Instant(read.whole.latest - 1) if match["edge"].lower() == "end" else read.whole.earliest
+    return Dated(words=match[0], axis=axis, instant=at, stretch=None, note=read.note)
+
+
+class _Read(NamedTuple):
+    meant: Granule
+    whole: Granule
+    note: str
+
+
+def _read(phrase: str, now: Instant, zone: str) -> _Read | str:
+    """What a date means, or why it is not read."""
     week = _WEEK.fullmatch(phrase)
     if week is not None:
         whole = _week(_WEEKS[week[1].lower()], now, zone)
-        if whole is None:
-            return Dated(words=match[0], axis=axis, instant=None, stretch=None, note="it is beyond the calendar")
-        return _placed(match, axis, whole, whole, "", now)
+        return "it is beyond the calendar" if whole is None else _Read(whole, whole, "")
     reading = resolve(phrase, observed(format_instant(now), zone), Lean.PAST)
     if isinstance(reading, Unresolved):
-        return Dated(words=match[0], axis=axis, instant=None, stretch=None, note=reading.detail)
+        return reading.detail
     meant = parse_bound(reading.text, reading.zone or zone)
-    whole = parse_bound(reading.text, reading.zone or zone, Semantics.WHOLE)
-    return _placed(match, axis, meant, whole, reading.detail, now)
+    return _Read(meant, parse_bound(reading.text, reading.zone or zone, Semantics.WHOLE), reading.detail)
 
 
-def _placed(match: re.Match[str], axis: Axis, meant: Granule, whole: Granule, note: str, now: Instant) -> Dated:
+def _placed(match: re.Match[str], axis: Axis, read: _Read, now: Instant) -> Dated:
     """A date that is read: the instant before it, after all of it, or the one at which it asks itself."""
+    meant, whole, note = read
     turn = (match["turn"] or "").lower()
     if turn == "before":
         return Dated(words=match[0], axis=axis, instant=Instant(whole.earliest - 1), stretch=None, note=note)

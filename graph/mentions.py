@@ -151,6 +151,10 @@ class _Text:
             self.cut |= len(kept) > _SOUGHT_MAX
         return " ".join(self.words[place] for place in kept[:_SOUGHT_MAX])
 
+    def is_small(self, span: Span) -> bool:
+        """Whether it is small words that are not written as a name, such as `will`."""
+        return SMALL_WORDS.issuperset(self.words[span.start : span.end]) and not self.named[span.start]
+
     def said(self, span: Span) -> str:
         return self.question[self._places[span.start][0] : self._places[span.end - 1][1]]
 
@@ -165,8 +169,9 @@ class _Text:
 def _by_key(reader: Reader, text: _Text) -> Iterator[tuple[Span, Entity]]:
     spans: dict[str, list[Span]] = defaultdict(list)
     for pieces, span in text.runs():
-        for key in dict.fromkeys(_keys(pieces)):
-            spans[key].append(span)
+        if not text.is_small(span):
+            for key in dict.fromkeys(_keys(pieces)):
+                spans[key].append(span)
     for key, entity in (reader.entities_by_key(list(spans)) if spans else {}).items():
         yield from ((span, entity) for span in spans[key])
 
@@ -236,7 +241,7 @@ def _places(name: tuple[str, ...], text: _Text) -> Iterator[tuple[Span, How]]:
         said = tuple(text.words[start : start + len(name)])
         span = Span(start, start + len(said))
         if said == name:
-            if text.named[start] or not SMALL_WORDS.issuperset(name):
+            if not text.is_small(span):
                 yield span, How.EXACT
         elif not text.named[start]:
             continue

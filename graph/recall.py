@@ -4,7 +4,7 @@ Every fact that is gathered is visible at the two instants of the question: it i
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 from typing import Final
@@ -28,8 +28,12 @@ TOPICS_MAX: Final = 8
 """Predicates that are asked for by themselves."""
 FACTS_MAX: Final = 200
 """Read at once, of one subject or under one predicate."""
+ANSWERS_MAX: Final = 20
+"""So many of those who answer a question are looked at for what it asks further."""
 WALK: Final = Budget(hops=2, nodes=100, edges=200, fan_out=40, milliseconds=0)
 """What is walked at most; the time is what is left of that of the question."""
+_NOWHERE: Final = 1_000_000
+"""The place of what a search did not find."""
 _LAST: Final = frozenset({NAME, ALIAS, "type"})
 """What only says who somebody is comes after what is said of them."""
 
@@ -53,17 +57,21 @@ class Found:
     why: Why
     depth: int
     """Steps from the nearest entity that is named."""
-    place: int
-    """In what a search found; 0 for others."""
+    place: int | None
+    """In what a search found, if it found this one too."""
     share: float
     """How much of the predicate the question speaks of."""
+    onward: bool
+    """Whether it is said of what an answer leads to, as `Fjordwind located in Oslo` of where somebody works."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
     found: list[Found]
-    """By (why, depth, place in a search, what the question speaks of first, in the order of naming, certain first,
-    latest start first, id)."""
+    """By (why, depth, what the question speaks of first, place in a search, in the order of naming, certain first,
+    latest start first, id); what only a search found by its place. But what is said of what an answer leads to comes
+    right behind the answers, if the question speaks of it or if it leads further; else behind the state of those who
+    are named."""
     mentions: Mentions
     live: tuple[str, ...]
     """Predicates that the question speaks of whose values only a tool has."""
@@ -102,15 +110,18 @@ Searching = Callable[[Sequence[EntityId]], Searched]
 def gather(reader: Reader, schema: Schema, asking: Asking, clock: Milliseconds, search: Searching | None) -> Gathered:
     """All that is worth telling. Looks up what is named at least, however little time there is.
 
-    What lies around is walked to where exact state is not enough; it is searched there too, and wherever the question
-    has words that no name and no predicate accounts for.
+    What lies around is walked to where exact state is not enough. There, and wherever the question has words that no
+    name and no predicate of an answer accounts for, what is said of those who answer is read too, and it is searched.
     """
     work = _Gathering(reader, schema, asking, clock)
     work.read_state()
     enough = work.is_enough()
+    understood = enough and work.is_understood()
+    if not understood:
+        work.go_on()
     if not enough:
         work.walk()
-    if search is not None and not (enough and work.is_understood()):
+    if search is not None and not understood:
         work.search(search)
     return work.gathered()
 
@@ -142,10 +153,17 @@ class _Gathering:
             if not self._has_time():
                 return
             self._add(self._pointing_at(id, topics), back=True)
-        if not self._named and not self._mentions.unclear:
-            for topic in topics:
-                if self._shares[topic] >= ENOUGH and self._has_time():
+        if not self._named:
+            for topic in self._of_nobody():
+                if self._has_time():
                     self._add(self._page(partial(self._reader.of_predicate, topic, self._as_of, certain=False)))
+
+    def _of_nobody(self) -> list[str]:
+        """Predicates under which all is told, where nobody is named."""
+        if self._mentions.unclear:
+            return []
+        topics = [topic for topic in self._shares if topic in self._schema.predicates][:TOPICS_MAX]
+        return [topic for topic in topics if self._shares[topic] >= ENOUGH and topic not in _LAST]
 
     def is_enough(self) -> bool:
         """Whether each of those who are named has a fact under what the question speaks of."""
@@ -156,6 +174,15 @@ class _Gathering:
             for end in _ends(each.fact)
         }
         return answered.issuperset(self._named)
+
+    def go_on(self) -> None:
+        """What is said of those to whom the facts lead that the question speaks of."""
+        asked = [each for each in self._found.values() if each.why is Why.ASKED and each.share >= ENOUGH]
+        ends = dict.fromkeys(end for each in asked for end in _ends(each.fact) if end not in self._named)
+        pairs = [(id, None) for id in list(ends)[:ANSWERS_MAX]]
+        if self._named and pairs and self._has_time():
+            for fact in self._page(partial(self._reader.state, pairs, self._as_of, certain=False)):
+                self._put(fact, Why.AROUND, 1, onward=True)
 
     def walk(self) -> None:
         """What lies around those who are named."""
@@ -173,18 +200,20 @@ class _Gathering:
             self._put(fact, Why.AROUND, depth + 1)
 
     def is_understood(self) -> bool:
-        """Whether each word that says something is a part of a name or of a predicate."""
+        """Whether each word that says something is a part of a name or of the predicate of an answer."""
         accounted = [each.words for each in self._mentions.named]
-        for name, share in self._shares.items():
-            if share > 0:
-                accounted += [name, label(name, self._schema)]
+        for name in {each.fact.version.slot.predicate for each in self._found.values() if each.why is Why.ASKED}:
+            known = self._declared(name)
+            accounted += [name, label(name, self._schema), kind_of(self._schema, name).value]
+            accounted += [known.inverse] if known is not None and known.inverse is not None else []
         return stems(self._asking.text) <= stems(" ".join(accounted))
 
     def search(self, search: Searching) -> None:
         if self._has_time():
             searched = search(self._named)
             for place, fact in enumerate(searched.facts):
-                self._put(fact, Why.FOUND, 0, place=place)
+                self._put(fact, self._why_found(fact), 0)
+                self._rank(fact, place)
             self._quotes = tuple(searched.quotes)
 
     def gathered(self) -> Gathered:
@@ -235,15 +264,34 @@ class _Gathering:
             name = fact.version.slot.predicate
             if name not in self._shares and name not in self._schema.predicates:
                 self._shares |= spoken_of(self._asking.text, self._schema, [name]) or {name: 0.0}
-            asked = back or self._shares.get(name, 0.0) > 0
+            asked = back or self._share(name) > 0
             self._put(fact, Why.ASKED if asked else Why.STATE, 0)
 
-    def _put(self, fact: Fact, why: Why, depth: int, *, place: int = 0) -> None:
+    def _why_found(self, fact: Fact) -> Why:
+        """A search may find what exact state was too much to be read of: that is no less of what is asked for."""
+        slot = fact.version.slot
+        if slot.subject in self._named:
+            return Why.ASKED if self._share(slot.predicate) > 0 else Why.STATE
+        if not self._named and slot.predicate in self._of_nobody():
+            return Why.ASKED
+        return Why.FOUND
+
+    def _rank(self, fact: Fact, place: int) -> None:
+        found = self._found.get(fact.version.id)
+        if found is not None:
+            self._found[fact.version.id] = replace(found, place=place)
+
+    def _put(self, fact: Fact, why: Why, depth: int, *, onward: bool = False) -> None:
         name = fact.version.slot.predicate
         if self._is_live(name) or not self._is_wanted(name) or fact.version.id in self._found:
             return
-        share = max(self._shares.get(name, 0.0), self._backwards.get(name, 0.0))
-        self._found[fact.version.id] = Found(fact=fact, why=why, depth=depth, place=place, share=share)
+        self._found[fact.version.id] = Found(
+            fact=fact, why=why, depth=depth, place=None, share=self._share(name), onward=onward
+        )
+
+    def _share(self, name: str) -> float:
+        """How much of a predicate, or of its inverse, the question speaks of."""
+        return max(self._shares.get(name, 0.0), self._backwards.get(name, 0.0))
 
     def _is_wanted(self, name: str) -> bool:
         kinds = self._asking.kinds
@@ -283,7 +331,12 @@ def _ends(fact: Fact) -> tuple[EntityId, ...]:
 def _order(each: Found, named: dict[EntityId, int]) -> tuple[object, ...]:
     version = each.fact.version
     nearest = min((named.get(end, len(named)) for end in _ends(each.fact)), default=len(named))
+    turn = each.why
+    if each.onward:
+        further = each.share > 0 or version.value.type is ValueType.ENTITY
+        turn = Why.STATE if further else Why.FOUND
+    sought = _NOWHERE if each.place is None else each.place
     return (
-        each.why, each.depth, each.place, -each.share, version.slot.predicate in _LAST, nearest, not version.certain,
-        -version.valid_from, version.id,
+        turn, not each.onward, each.depth, sought if each.why is Why.FOUND else 0, -each.share,
+        version.slot.predicate in _LAST, sought, nearest, not version.certain, -version.valid_from, version.id,
     )  # fmt: skip

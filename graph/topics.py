@@ -7,17 +7,18 @@ from typing import Final
 from graph.sentences import label
 from graph.terms import terms
 from ontology.patterns import Meaning
-from ontology.schema import Cardinality, Predicate, Schema
+from ontology.schema import Cardinality, Kind, Predicate, Schema
 
 _SMALL: Final = """
 a about also an and are as at be by can could did do does for from had has have he her his how i in is it its last may
-me might my now of on or our shall she should that the their there they this to was we were what when where which who
-whom whose why will with would you your
+me might my not now of on or our shall she should that the their there they this to was we were what when where which
+who whom whose why will with would you your
 """
 SMALL_WORDS: Final = frozenset(_SMALL.split())
 """What says nothing of a predicate, and names nobody where it is not written as a name."""
-_ENDINGS: Final = ("ies", "ing", "ed", "es", "s", "e", "y")
+_ENDINGS: Final = ("ies", "ing", "ers", "ed", "es", "er", "s", "e", "y")
 _STEM_CHARS: Final = 3
+_KIND_SHARE: Final = 0.5
 _PARTS: Final = re.compile(r"[^\W_]+")
 
 
@@ -25,7 +26,8 @@ def spoken_of(question: str, schema: Schema, names: Iterable[str]) -> dict[str, 
     """Of the predicates with these names, those that share a word with the question, the nearest first.
 
     With the share of the words of the name or of the label that stand in the question; a word that stands only in a
-    sentence of the predicate counts for half of one.
+    sentence of the predicate counts for half of one, and one that names its kind, such as `preferences`, for half of
+    them all.
     """
     asked = stems(question)
     shares = {name: _share(name, schema, asked) for name in dict.fromkeys(names)}
@@ -47,9 +49,11 @@ def telling(question: str) -> str:
 def _share(name: str, schema: Schema, asked: frozenset[str]) -> float:
     own = [stems(name), stems(label(name, schema))]
     best = max((len(words & asked) / len(words) for words in own if words), default=0.0)
+    declared = schema.predicates.get(name)
+    if declared is not None and declared.kind is not Kind.FACT and stems(declared.kind.value.split("_")[-1]) & asked:
+        return max(best, _KIND_SHARE)
     if best > 0:
         return best
-    declared = schema.predicates.get(name)
     told = stems(" ".join(_literal(p.text) for p in declared.patterns)) if declared is not None else frozenset()
     return 0.5 / len(told) if told & asked else 0.0
 
@@ -78,9 +82,10 @@ def _literal(pattern: str) -> str:
 
 
 def _stem(word: str) -> str:
+    """Without its endings, so that `employ`, `employs` and `employer` are one."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _STEM_CHARS:
-            return word.removesuffix(ending)
+            return _stem(word.removesuffix(ending))
     return word
 
 

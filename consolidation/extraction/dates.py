@@ -106,6 +106,30 @@ PHRASE_ALONE: Final = (
 )
 """A date where it follows other words at once."""
 
+_WHOLE: Final = f"(?:(?:last|this|next) (?:week|month|year)|{_MONTH}(?:,? {_YEAR})?|{_YEAR})"
+_SEASON: Final = "(?:spring|summer|autumn|winter)"
+EDGE: Final = f"(?:(?:at|by|as of) )?(?:the )?(?P<edge>beginning|start|end) of (?P<whole>{_WHOLE})"
+"""The first or the last instant of a longer time."""
+_ROUGH: Final = "|".join(
+    (
+        f"(?:early|mid|late)[ -](?:in )?{_WHOLE}",
+        f"(?:middle|(?:first|second|last) (?:half|quarter|weeks?|days?|weekend)) of {_WHOLE}",
+        f"(?:q[1-4]|(?:first|second|third|fourth|last|this|next) quarter)(?:(?: of)?,? {_YEAR})?",
+        f"(?:last |this |next ){_SEASON}|{_SEASON} (?:of )?{_YEAR}",
+        f"(?:last|past|next) {_COUNT} (?:hours?|days?|weeks?|months?|years?)",
+    )
+)
+VAGUE: Final = "|".join(
+    (
+        f"(?:(?:in|on|at|by|during|over|for) )?(?:the )?(?:{_ROUGH})",
+        f"(?:before|after|since|from|until|till) (?:the )?(?:beginning|start|end) of {_WHOLE}",
+        f"in (?:the )?{_SEASON}",
+        f"{_COUNT} years?,?(?: and)? {_COUNT} months? ago",
+        _BARE["yearless"],
+    )
+)
+"""What tells of a time, but of none that can be said exactly, or of one that may be a part of a name."""
+
 _KIND: Final = {
     name: re.compile(text) for name, text in (*_SHAPES.items(), *_BARE.items(), ("clock", f"(?:at )?{_CLOCK}"))
 }

@@ -72,6 +72,41 @@ def test_p08_names_that_look_alike_stay_apart(memory: Memory) -> None:
         assert len(packet["entities"]) == 1, question
 
 
+def test_a_chain_of_two_facts_is_told_where_the_question_goes_on(memory: Memory) -> None:
+    world = World(memory, works_at="functional", located_in="functional")
+    rows = [Row(person, "works_at", {"type": "entity", "key": "fjordwind"}) for person in ("jonas", "mira", "ada")]
+    rows += [Row("fjordwind", "located_in", {"type": "entity", "key": "oslo"})]
+    rows += [Row("jonas", f"habit_{number}", "tea") for number in range(12)]
+    world.do([row.item() for row in rows], at="2026-01-01")
+
+    for question in (
+        "Where does jonas work, and in which city is it?", "Where does jonas work, and where is it located?",
+        "In which town does jonas work?",
+    ):  # fmt: skip
+        lines = [line["sentence"] for line in world.recall(question)["lines"]]
+        assert lines[:2] == ["jonas works at fjordwind", "fjordwind located in oslo"], question
+        assert not [said for said in lines if said.startswith(("mira", "ada"))], question
+
+    assert told(world.recall("Where does jonas work?"), "located_in") == []
+
+
+def test_of_much_that_holds_the_line_with_the_words_of_the_question_comes_first(memory: Memory) -> None:
+    world = World(memory, door_code="functional", likes="many")
+    rows = [Row(f"shed {number}", "door_code", f"K{number}-303B", "2026-01-01") for number in range(100, 140)]
+    rows += [Row("Ivo", f"habit_{number}", f"word{number}", f"2026-02-{number:02d}") for number in range(1, 25)]
+    rows += [Row("Ivo", "likes", food, "2025-01-01") for food in ("lutefisk with bacon", "plain rice", "old cheese")]
+    world.do([row.item() for row in rows], at="2026-03-01")
+
+    for question, first in (
+        ("Which shed has the door code K117-303B?", "shed 117 door code K117-303B"),
+        ("Would Ivo eat lutefisk?", "Ivo likes lutefisk with bacon"),
+        ("What of word7 and Ivo?", "Ivo habit 7 word7"), ("Does Ivo like bacon?", "Ivo likes lutefisk with bacon"),
+    ):  # fmt: skip
+        indexed = world.search(first)
+        assert indexed["items"], first
+        assert world.recall(question)["lines"][0]["sentence"] == first, question
+
+
 def test_i1_codes_that_differ_in_one_character_stay_apart(memory: Memory) -> None:
     world = World(memory, requires="functional", applies_to="functional")
     rows = [

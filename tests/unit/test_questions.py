@@ -46,10 +46,17 @@ def at(instants: Instants) -> tuple[str | None, str | None]:
         ("Where did Mira live after May?", "2026-06-01T00:00:00Z"),
         ("Do you know where Mira lived in May?", "2026-05-31T23:59:59.999999Z"),
         ("Where does Mira live now?", "2026-06-17T12:00:00Z"),
+        ("Where does Mira live today?", "2026-06-17T12:00:00Z"),
+        ("Where did Mira live before today?", "2026-06-16T23:59:59.999999Z"),
+        ("Where did Mira live at the end of February?", "2026-02-28T23:59:59.999999Z"),
+        ("Where did Mira live at the end of February 2024?", "2024-02-29T23:59:59.999999Z"),
+        ("Where did Mira live at the beginning of last month?", "2026-05-01T00:00:00Z"),
+        ("Where will Mira live at the end of this week?", "2026-06-21T23:59:59.999999Z"),
         ("Where does Mira live?", None),
         ("May I call Mira?", None),
         ("Who saw Blade Runner 2049 with March Hare?", None),
         ("Does Mira live at 12 June Street, flat 2020?", None),
+        ("Who is at the end of the line?", None),
     ],
 )
 def test_a_date_in_a_question_says_when_it_holds(question: str, valid_at: str | None) -> None:
@@ -143,3 +150,26 @@ def test_a_clock_at_the_end_of_the_calendar_is_survived() -> None:
     for question in ("next week", "this week", "yesterday", "in three days", "next month", "on Friday"):
         asked(question, "Pacific/Auckland", last)
         asked(question, "America/Bogota", last)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("What did tea cost in early May 2026?", "in early May 2026"),
+        ("What did tea cost mid-May 2026?", "mid-May 2026"),
+        ("What did tea cost in the last week of May?", "in the last week of May"),
+        ("What did tea cost 1 year and 2 months ago?", "1 year and 2 months ago"),
+        ("What did tea cost in Q1 2026?", "in Q1 2026"),
+        ("What did tea cost last quarter?", "last quarter"),
+        ("What did tea cost last summer?", "last summer"),
+        ("What did tea cost in the last 3 months?", "in the last 3 months"),
+        ("Tea price 15 May", "15 May"),
+        ("What did tea cost after the end of May?", "after the end of May"),
+    ],
+)
+def test_a_time_that_is_not_read_is_told_and_no_part_of_it_is_taken(question: str, words: str) -> None:
+    found = asked(question)
+
+    assert at(found) == (None, None)
+    assert [each.words for each in found.dates] == [words]
+    assert found.dates[0].note

@@ -23,6 +23,9 @@ def schema() -> Schema:
         ("Which answers does she prefer?", "prefers_answers"),
         ("What was decided?", "decided"),
         ("Where has she moved to?", "lives_in"),
+        ("Which preferences does she have?", "prefers"),
+        ("What was the last decision?", "decided"),
+        ("Which skills has she?", "has_skill"),
     ],
 )
 def test_the_nearest_predicate_comes_first(schema: Schema, question: str, first: str) -> None:
@@ -32,7 +35,14 @@ def test_the_nearest_predicate_comes_first(schema: Schema, question: str, first:
 def test_small_words_speak_of_nothing(schema: Schema) -> None:
     assert spoken_of("Is it in, at, of, to or by the and?", schema, schema.predicates) == {}
     assert telling("Where does Mira live, and why?") == "mira live"
-    assert stems("to be or not to be") == stems("not")
+    assert stems("to be or not to be") == stems("")
+
+
+def test_a_word_is_the_same_with_any_of_its_endings() -> None:
+    assert len({*map(stems, ("employ", "employs", "employed", "employer", "employers", "employing"))}) == 1
+    assert stems("owner") == stems("owns") == stems("owned")
+    assert stems("order") == stems("ordered") == stems("orders")
+    assert stems("play") == stems("plays") == stems("players")
 
 
 def test_a_predicate_that_nobody_declared_is_known_by_its_name(schema: Schema) -> None:
