@@ -338,16 +338,17 @@ def _of_both_sides(queries: Mapping[str, LiteralString]) -> Mapping[str, Literal
 
 
 _CANDIDATES: Final = ("rank_words", "rank_names", "near_facts_", "unfiltered_near_facts_", "nearest_facts_")
+_SERVED: Final = "facts_of_candidates"
 _DIALECT: Final = "CYPHER 25\n"
 
 
 def _with_served(queries: Mapping[str, LiteralString]) -> Mapping[str, LiteralString]:
     """With each query that gives candidates, the one that gives the facts behind them in the same round trip."""
-    found: dict[str, Any] = {name: text for name, text in queries.items() if name != "served"}
+    found: dict[str, Any] = {name: text for name, text in queries.items() if name != _SERVED}
     for name, text in queries.items():
         if name.startswith(_CANDIDATES):
             dialect = _DIALECT if _DIALECT in text else ""
-            found[f"{name}_served"] = dialect + queries["served"].replace("CANDIDATES", text.replace(_DIALECT, ""))
+            found[f"{name}_served"] = dialect + queries[_SERVED].replace("CANDIDATES", text.replace(_DIALECT, ""))
     return found
 
 

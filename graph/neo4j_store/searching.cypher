@@ -10,7 +10,7 @@
 // a server that cannot filter within such an index, or stumbles, is asked `unfiltered` in its place.
 // What the index of full texts gives is awaited first, for it is written after the commit.
 //
-// What gives candidates, rows of (said, score, ours), is asked by itself or, as `…_served`, within `served`.
+// What gives candidates, rows of (said, score, ours), is asked within `facts_of_candidates`: that is `…_served`.
 
 // name: to_index_a
 CALL () {
@@ -111,7 +111,7 @@ CALL db.index.fulltext.queryNodes('chunk_words', $query, {skip: $skip, limit: $l
 RETURN [t.position, t.ordinal, t.number, t.turn, t.start, t.end, t.text], score,
   coalesce(t.written = $scope AND t.recorded_at <= $known_at, false)
 
-// name: served
+// name: facts_of_candidates
 // How many candidates there are, and with its score each fact of theirs that is believed at known_at, meets [since,
 // until] and has not expired. The best come first, those of one score together, and no more of them than give $wanted
 // facts: of the others nothing is read. One record, since each costs the driver more than a row in it.
