@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from graph import making
 from graph.journal_rows import read_record, read_verbatim
 from graph.tombstones import read_lift, read_tombstone
 from ontology.claims import Claim, Entity, Episode, Lifecycle, Source, Told, Transition, Trust
@@ -19,15 +20,16 @@ from ontology.facts import Fact, FactVersion, Slot, Support, Version
 from ontology.ids import (
     ENTITY,
     EPISODE,
+    FACT,
     ClaimId,
     EpisodeId,
+    FactId,
     Ledger,
     Owner,
     Place,
     claim_id,
     entity_id,
     episode_id,
-    fact_id,
     is_recorded,
     locate,
     operation_id,
@@ -177,36 +179,27 @@ def version(ledger: Ledger, of: Slot, row: Row) -> FactVersion:
     """Of (position, ordinal, value type, text, qualifier and key, certain, valid_from, valid_to, recorded_from,
     recorded_to)."""
     position, ordinal, kind, text, qualifier, key, certain, valid_from, valid_to, recorded_from, recorded_to = row
-    return FactVersion(
-        id=fact_id(Place(ledger, position, ordinal)),
-        position=position,
-        ordinal=ordinal,
-        slot=of,
-        value=Value(type=_TYPES[kind], text=text, qualifier=qualifier),
-        value_key=key,
-        certain=certain == 1,
-        valid_from=valid_from,
-        valid_to=valid_to,
-        recorded_from=recorded_from,
-        recorded_to=recorded_to,
+    id, value = FactId(f"{FACT}_{ledger}_{position}_{ordinal}"), making.value(_TYPES[kind], text, qualifier)
+    return making.version(
+        id, position, ordinal, of, value, key, certain == 1, valid_from, valid_to, recorded_from, recorded_to
     )
 
 
 def support(of: Slot, key: ValueKey, row: Row | None, since: Instant) -> Support:
     """Of (recorded_from, sources, occurrences, doubt); where there are none nothing was counted, from `since` on."""
     if row is None or row[0] is None:
-        return Support(slot=of, value_key=key, recorded_from=since, sources=0, occurrences=0, doubt=1.0)
-    return Support(slot=of, value_key=key, recorded_from=row[0], sources=row[1], occurrences=row[2], doubt=row[3])
+        return making.support(of, key, since, 0, 0, 1.0)
+    return making.support(of, key, row[0], row[1], row[2], row[3])
 
 
 def plain_fact(of: FactVersion, held: Support, expires_at: Instant) -> Fact:
     """A fact of a slot that is plain: no claim in it says more of its ends than the version does."""
-    return Fact(
-        version=of,
-        start=Start.OPEN if of.valid_from == OPEN_START else Start.KNOWN,
-        end=End.OPEN if of.valid_to == OPEN_END else End.KNOWN,
-        support=held,
-        expires_at=expires_at,
+    return making.fact(
+        of,
+        Start.OPEN if of.valid_from == OPEN_START else Start.KNOWN,
+        End.OPEN if of.valid_to == OPEN_END else End.KNOWN,
+        held,
+        expires_at,
     )
 
 

@@ -148,7 +148,8 @@ class Facts:
         def keeps(hit: FactHit) -> bool:
             return self._keeps(hit) and not (other_times and hit.fact.version.visible_at(self.as_of))
 
-        hits, more = enough(give, keeps, count, _AMONG if other_times else LOOKED_AT_MAX)
+        most = _AMONG if other_times else LOOKED_AT_MAX
+        hits, more = enough(give, keeps, count, most, most if other_times else count)
         if more:
             self.cut["history" if other_times else "filter"] = None
         return hits

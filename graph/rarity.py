@@ -1,7 +1,8 @@
 """Which words of a question are worth asking for.
 
 A word that is in every other sentence costs an engine much and tells little: it is dropped while rarer ones remain, and
-counts again when what the rarer ones found is put in order. Of a long question, the rarest words are asked for.
+counts again when what the rarer ones found is put in order. Of a long question, and of one whose words are all common
+in a large memory, the rarest words are asked for.
 """
 
 import math
@@ -15,11 +16,15 @@ COMMON_SHARE: Final = 0.05
 """Of the sentences of a scope: what more of them have is common."""
 COMMON_MIN: Final = 100
 """What no more sentences have is never common: it costs nothing, and a small memory has few words."""
+TOGETHER_MAX: Final = 20_000
+"""Where all words are common, the rarest are asked for that are in so many sentences together, and at least one."""
 TERMS_MAX: Final = 24
 """The rarest so many are asked for."""
 _FIRST_CEILING: Final = 200
 _CEILING: Final = 5_000
 """What so many sentences have is common, however large the scope is."""
+_FURTHER: Final = 4
+"""So many times further it is looked where that is not far enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +62,9 @@ def words_of(reader: SearchReader, terms: Sequence[str]) -> Words:
         present = [term for term in rarest if counts[term]]
     common = {term for term in present if counts[term] > limit or counts[term] >= _CEILING}
     if len(common) == len(present):  # no rarer ones remain
-        common = set()
+        common -= _rarest(reader, common, sentences, counts)
+        rarest.sort(key=lambda term: (counts[term], -len(term), term))
+        present = [term for term in rarest if counts[term]]
     facts = [term for term in present if term not in common][:TERMS_MAX]
     episodes = [term for term in rarest if term not in common][:TERMS_MAX]
     asked = {*facts, *episodes}
@@ -68,6 +75,31 @@ def words_of(reader: SearchReader, terms: Sequence[str]) -> Words:
         cut=tuple(term for term in terms if term not in common and term not in asked),
         weights={term: _telling(counts[term], sentences) for term in terms},
     )
+
+
+def _rarest(reader: SearchReader, common: Collection[str], sentences: int, counts: dict[str, int]) -> set[str]:
+    """Those to ask for of words that are all common; `counts` learns how common, as far as that was looked at.
+
+    It is looked further only as long as all are more common than that: what is in nearly every sentence is not
+    counted to its end.
+    """
+    ceiling = TOGETHER_MAX
+    if sentences * len(common) <= TOGETHER_MAX:
+        return set(common)
+    while True:
+        _, further = reader.term_counts(sorted(common), ceiling=ceiling)
+        counts |= further
+        if ceiling >= sentences or any(counts[term] < ceiling for term in common):
+            break
+        ceiling *= _FURTHER
+    asked: set[str] = set()
+    together = 0
+    for term in sorted(common, key=lambda term: (counts[term], -len(term), term)):
+        together += counts[term]
+        if asked and together > TOGETHER_MAX:
+            break
+        asked.add(term)
+    return asked
 
 
 def _telling(count: int, sentences: int) -> float:

@@ -60,13 +60,18 @@ def ends(slot: Slot, value: Value) -> tuple[EntityId, ...]:
 
 
 def enough(
-    give: Callable[[int], list[H]], keeps: Callable[[H], bool], count: int, most: int = LOOKED_AT_MAX
+    give: Callable[[int], list[H]],
+    keeps: Callable[[H], bool],
+    count: int,
+    most: int = LOOKED_AT_MAX,
+    first: int | None = None,
 ) -> tuple[list[H], bool]:
     """Up to `count` of the best that are kept, and whether more were not looked at than that.
 
-    `give` gives the best so many; it is asked for more, up to `most`, as long as too few of them are kept.
+    `give` gives the best so many; it is asked for `count`, or for `first` where few of them are likely to be kept, then
+    for more, up to `most`, as long as too few are.
     """
-    limit = count
+    limit = count if first is None else first
     while True:
         given = give(limit)
         kept = [each for each in given if keeps(each)]

@@ -11,16 +11,17 @@ from typing import Final
 
 from graph import decoding
 from graph.searching import Chunk, ChunkHit, FactHit, Model, Models, Statement, TextKey, ToIndex, Vector
-from graph.sqlite_store.connection import Row
+from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.episodes import EpisodeReads
-from graph.sqlite_store.facts import FactReads
 from graph.sqlite_store.passages import CHUNK, SENTENCE, SERVING, TARGET
 from graph.sqlite_store.summing import Summed
+from graph.sqlite_store.whole_facts import WholeFacts
 from graph.terms import trigrams
 from ontology.errors import Incorrect, shown
 from ontology.facts import AsOf
 from ontology.ids import EpisodeId, Place, episode_id
 from ontology.instants import Instant
+from ontology.scope import Scope
 from ontology.values import Value, ValueKey, ValueType
 
 COUNTED_MAX: Final = 10_000
@@ -40,10 +41,20 @@ Lines = Callable[[int], Ranked]
 """The first so many of all that are ranked."""
 
 
-class SqliteSearchReads(FactReads, EpisodeReads):
+class SqliteSearchReads(WholeFacts, EpisodeReads):
     """The part of a reader that searches."""
 
-    __slots__ = ()
+    __slots__ = ("_ranked",)
+
+    def __init__(self, connection: Connection, scope: Scope) -> None:
+        super().__init__(connection, scope)
+        self._ranked: dict[tuple[str, int], tuple[object, Lines]] = {}
+        """What was ranked last, by words and by meaning, of each kind of passages; see `_once`."""
+
+    @property
+    def _fixed(self) -> bool:
+        """Whether nothing can be written in between."""
+        return True
 
     # ---- what is to be indexed
 
@@ -88,7 +99,7 @@ class SqliteSearchReads(FactReads, EpisodeReads):
     def match_facts(
         self, terms: Sequence[str], as_of: AsOf, *, predicates: Collection[str] | None, history: bool, limit: int
     ) -> list[FactHit]:
-        return self._facts(self._by_words(SENTENCE, terms), as_of, predicates, history, limit)
+        return self._facts(self._words(SENTENCE, terms), as_of, predicates, history, limit)
 
     def match_names(self, text: str, as_of: AsOf, *, limit: int) -> list[FactHit]:
         grams = json.dumps(trigrams(text), ensure_ascii=False)
@@ -99,7 +110,7 @@ class SqliteSearchReads(FactReads, EpisodeReads):
         return self._facts(ranked, as_of, None, history=False, limit=limit)
 
     def match_chunks(self, terms: Sequence[str], known_at: Instant, *, limit: int) -> list[ChunkHit]:
-        return self._chunks(self._by_words(CHUNK, terms), known_at, limit)
+        return self._chunks(self._words(CHUNK, terms), known_at, limit)
 
     # ---- vectors
 
@@ -107,13 +118,36 @@ class SqliteSearchReads(FactReads, EpisodeReads):
         self, vector: Vector, model: str, as_of: AsOf, *,
         predicates: Collection[str] | None, history: bool, limit: int,
     ) -> list[FactHit]:  # fmt: skip
-        ranked = self._by_vector(SENTENCE, vector, model, predicates, as_of.known_at)
+        ranked = self._meaning(SENTENCE, vector, model, predicates, as_of.known_at)
         return self._facts(ranked, as_of, predicates, history, limit)
 
     def near_chunks(self, vector: Vector, model: str, known_at: Instant, *, limit: int) -> list[ChunkHit]:
-        return self._chunks(self._by_vector(CHUNK, vector, model, None, known_at), known_at, limit)
+        return self._chunks(self._meaning(CHUNK, vector, model, None, known_at), known_at, limit)
 
     # ---- ranking
+
+    def _words(self, kind: int, terms: Sequence[str]) -> Lines:
+        return self._once("words", kind, tuple(terms), lambda: self._by_words(kind, terms))
+
+    def _meaning(
+        self, kind: int, vector: Vector, model: str, predicates: Collection[str] | None, known_at: Instant
+    ) -> Lines:
+        asked = (vector.tobytes(), model, None if predicates is None else frozenset(predicates), known_at)
+        return self._once("meaning", kind, asked, lambda: self._by_vector(kind, vector, model, predicates, known_at))
+
+    def _once(self, by: str, kind: int, asked: object, rank: Callable[[], Lines]) -> Lines:
+        """The same ranking again where the same is asked again: for more, or for what holds at another time.
+
+        What a snapshot holds does not change; what a transaction has written does, so there nothing is kept.
+        """
+        known = self._ranked.get((by, kind))
+        if known is not None and known[0] == asked:
+            return known[1]
+        lines = rank()
+        if self._fixed:
+            lines = _kept(lines)
+            self._ranked[by, kind] = asked, lines
+        return lines
 
     def _by_words(self, kind: int, terms: Sequence[str]) -> Lines:
         passages, words = self._sizes(kind)
@@ -169,7 +203,8 @@ class SqliteSearchReads(FactReads, EpisodeReads):
 
         found = _visible(ranked, rows, limit)
         best = sorted(found, key=lambda hit: (-hit[0], -hit[1][3], hit[1][4], hit[1][5]))[:limit]
-        return [FactHit(fact=self._fact(row[2], as_of.known_at), score=score) for score, row in best]
+        facts = self._facts_at({row[4:6] for _, row in best}, as_of.known_at)
+        return [FactHit(fact=facts[row[4:6]], score=score) for score, row in best]
 
     def _chunks(self, ranked: Lines, known_at: Instant, limit: int) -> list[ChunkHit]:
         def rows(passages: str) -> list[Row]:
@@ -205,6 +240,21 @@ _OF_TENANT: Final = frozenset({"count_texts", "all_texts"})
 
 def _bound(query: str, scope_pk: int, limit: int, tenant: Iterable[object]) -> tuple[object, ...]:
     return (scope_pk, limit, *tenant) if query in _OF_TENANT else (scope_pk, limit)
+
+
+def _kept(lines: Lines) -> Lines:
+    """The same lines, found once for all who ask for about as many or fewer: the first of more are the first of few."""
+    found: Ranked = ()
+    looked = 0
+
+    def first(count: int) -> Ranked:
+        nonlocal found, looked
+        if count > looked:
+            looked = 1 << (count - 1).bit_length()
+            found = lines(looked)
+        return found[:count]
+
+    return first
 
 
 def _unkeyed(rows: Iterable[Row]) -> Ranked:

@@ -32,7 +32,10 @@ class Summed:
 
     def best(self, count: int) -> list[tuple[int, float, None]]:
         rows = best(self._scores, self._passages, count)
-        return [(int(self._passages[at]), float(self._scores[at]), None) for at in rows]
+        return [
+            (pk, score, None)
+            for pk, score in zip(self._passages[rows].tolist(), self._scores[rows].tolist(), strict=True)
+        ]
 
 
 def best(

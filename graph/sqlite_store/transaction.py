@@ -53,6 +53,10 @@ class SqliteTransaction(
         self.erased = False
         """Whether its commit erased something, so that the file should be scrubbed after it."""
 
+    @property
+    def _fixed(self) -> bool:
+        return False
+
     def within(self, scope: Scope) -> TransactionPort:
         return SqliteTransaction(self._connection, scope)
 

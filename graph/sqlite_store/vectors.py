@@ -96,7 +96,8 @@ class Scored:
     def nearest(self, count: int) -> list[tuple[int, float, bytes]]:
         """(passage, cosine, text key), nearest first."""
         rows = best(self.scores, self.passages, count)
-        return [(int(self.passages[at]), float(self.scores[at]), self.block.text(int(at))) for at in rows]
+        texts = map(self.block.text, rows.tolist())
+        return list(zip(self.passages[rows].tolist(), self.scores[rows].tolist(), texts, strict=True))
 
 
 class Vectors:

@@ -227,6 +227,23 @@ def test_a_hit_holds_at_both_instants_of_the_question(searched: Searched) -> Non
     assert sorted(found(past)) == [f"{n} euros" for n in range(10, 16)]
 
 
+def test_a_snapshot_that_is_asked_again_gives_what_it_would_have_given_at_first(searched: Searched) -> None:
+    world = searched.world
+    world.write(*(claim(f"p{n}", "lives_in", f"Old Town {n}", "2010-01-01") for n in range(30)))
+    world.write(*(claim(f"p{n}", "lives_in", f"New Town {n}", "2020-01-01") for n in range(30)))
+    searched.index()
+    asked = [("old town", 2, False), ("old town", 40, True), ("old town", 40, False), ("new town", 3, False),
+             ("old town", 7, True), ("town 3", 60, True), ("old town", 1, True)]  # fmt: skip
+    as_of = searched.as_of()
+    with searched.store.read(SCOPE) as reader:
+        given = [
+            reader.match_facts(terms(text), as_of, predicates=None, history=history, limit=limit)
+            for text, limit, history in asked
+        ]
+    assert given == [searched.match(text, as_of, limit=limit, history=history) for text, limit, history in asked]
+    assert [len(hits) for hits in given] == [2, 40, 30, 3, 7, 60, 1]
+
+
 def test_what_was_corrected_is_found_as_it_was_known_then(searched: Searched) -> None:
     world = searched.world
     before = world.tell("mira", "lives_in", "Oslo", "2020-01-01")

@@ -139,6 +139,20 @@ def test_predicates_and_scopes_are_filtered_before_the_cut(searched: Searched) -
     assert len(searched.near("Oslo", predicates=["likes", "lives_in"], limit=20)) == 20
 
 
+def test_a_snapshot_that_is_asked_for_something_else_gives_what_is_near_to_that(searched: Searched) -> None:
+    likings(searched, "green tea", "black tea", "red wine", "rain")
+    searched.embed()
+    as_of = searched.as_of()
+    asked = [("red wine", 1, None), ("red wine", 3, None), ("rain", 2, None), ("rain", 2, frozenset({"knows"}))]
+    with searched.store.read(SCOPE) as reader:
+        given = [
+            reader.near_facts(embedded(text), MODEL, as_of, predicates=named, history=False, limit=limit)
+            for text, limit, named in asked
+        ]
+    assert given == [searched.near(text, as_of, limit=limit, predicates=named) for text, limit, named in asked]
+    assert [len(hits) for hits in given] == [1, 3, 2, 0]
+
+
 def test_what_changes_is_near_as_it_is_now(searched: Searched) -> None:
     likings(searched, "green tea", "black tea")
     searched.embed()

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from graph.rarity import COMMON_MIN, TERMS_MAX, Words, words_of
+from graph.rarity import COMMON_MIN, TERMS_MAX, TOGETHER_MAX, Words, words_of
 from graph.searching import SearchReader
 
 
@@ -38,6 +38,30 @@ def test_common_words_are_asked_for_where_there_are_no_others() -> None:
     words = Counted(10_000, price=9_000, of=9_000).words("price of nothing")
 
     assert (words.of_facts, words.dropped) == (("price", "of"), ())
+
+
+def test_of_words_that_are_all_common_in_a_large_memory_the_rarest_are_asked_for() -> None:
+    scope = Counted(100_000, the=99_000, price=9_000, of=30_000, tea=11_000, cup=12_000)
+
+    words = scope.words("the price of tea cup")
+
+    assert words.of_facts == ("price", "tea")
+    assert words.dropped == ("the", "of", "cup")
+    assert words.weights["price"] > words.weights["tea"] > words.weights["cup"] > words.weights["of"]
+    assert scope.ceilings[-1] == (5, TOGETHER_MAX)
+
+
+@pytest.mark.parametrize(("together", "asked"), [(0, ("price", "tea")), (1, ("price",))])
+def test_common_words_are_asked_for_up_to_so_many_sentences_together(together: int, asked: tuple[str, ...]) -> None:
+    scope = Counted(100_000, price=8_000, tea=TOGETHER_MAX - 8_000 + together)
+
+    assert scope.words("tea price").of_facts == asked
+
+
+def test_one_word_is_asked_for_however_common_all_are() -> None:
+    words = Counted(100_000, the=100_000, a=90_000).words("the a")
+
+    assert (words.of_facts, words.dropped) == (("a",), ("the",))
 
 
 @pytest.mark.parametrize(("count", "dropped"), [(COMMON_MIN, ()), (COMMON_MIN + 1, ("mira",))])

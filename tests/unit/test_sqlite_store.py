@@ -343,6 +343,16 @@ def test_a_snapshot_does_not_see_what_is_written_after_it(world: World, store: S
             assert len(after.state([(id, None)], as_of, certain=False, page=ALL)) == 2
 
 
+def test_a_transaction_finds_what_it_has_written_since_it_last_searched(world: World, store: SqliteStore) -> None:
+    world.write(claim("mira", "likes", "tea", "2020-01-01"))
+    as_of = AsOf(valid_at=parse_instant("2100-01-01"), known_at=world.now())
+    with store.write(SCOPE) as tx:
+        before = tx.match_facts(["tea"], as_of, predicates=None, history=False, limit=9)
+        tx.write_sentences([(statement, "mira likes tea") for statement in tx.unwritten(limit=9)])
+        after = tx.match_facts(["tea"], as_of, predicates=None, history=False, limit=9)
+    assert [len(before), len(after)] == [0, 1]
+
+
 def test_readers_beside_a_writer_see_the_committed_state(world: World, store: SqliteStore) -> None:
     world.tell("anna", "lives_in", "Oslo", "2020-01-01")
     with store.write(SCOPE) as tx, store.read(SCOPE) as reader:
