@@ -337,13 +337,28 @@ def _of_both_sides(queries: Mapping[str, LiteralString]) -> Mapping[str, Literal
     return found
 
 
+_CANDIDATES: Final = ("rank_words", "rank_names", "near_facts_", "unfiltered_near_facts_", "nearest_facts_")
+_SERVED: Final = "facts_of_candidates"
+_DIALECT: Final = "CYPHER 25\n"
+
+
+def _with_served(queries: Mapping[str, LiteralString]) -> Mapping[str, LiteralString]:
+    """With each query that gives candidates, the one that gives the facts behind them in the same round trip."""
+    found: dict[str, Any] = {name: text for name, text in queries.items() if name != _SERVED}
+    for name, text in queries.items():
+        if name.startswith(_CANDIDATES):
+            dialect = _DIALECT if _DIALECT in text else ""
+            found[f"{name}_served"] = dialect + queries[_SERVED].replace("CANDIDATES", text.replace(_DIALECT, ""))
+    return found
+
+
 QUERIES: Final = {
     **named_queries(_PACKAGE, "queries.cypher", "//"),
     **named_queries(_PACKAGE, "episodes.cypher", "//"),
     **named_queries(_PACKAGE, "forgetting.cypher", "//"),
     **named_queries(_PACKAGE, "sessions.cypher", "//"),
     **named_queries(_PACKAGE, "handoffs.cypher", "//"),
-    **_of_both_sides(named_queries(_PACKAGE, "searching.cypher", "//")),
+    **_with_served(_of_both_sides(named_queries(_PACKAGE, "searching.cypher", "//"))),
     **named_queries(_PACKAGE, "walking.cypher", "//"),
 }
 _UNFILTERED: Final = "unfiltered_"

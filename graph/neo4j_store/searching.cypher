@@ -9,6 +9,8 @@
 // each `_a` in it is a `_b` then. A fact has the vector of its statement, for the index that knows the times of facts;
 // a server that cannot filter within such an index, or stumbles, is asked `unfiltered` in its place.
 // What the index of full texts gives is awaited first, for it is written after the commit.
+//
+// What gives candidates, rows of (said, score, ours), is asked within `facts_of_candidates`: that is `…_served`.
 
 // name: to_index_a
 CALL () {
@@ -96,12 +98,12 @@ RETURN query, found
 // name: rank_words
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL db.index.fulltext.queryNodes('statement_words', $query, {skip: $skip, limit: $limit}) YIELD node AS t, score
-RETURN t.said, score, coalesce(t.written = $scope, false)
+RETURN t.said AS said, score, coalesce(t.written = $scope, false) AS ours
 
 // name: rank_names
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL db.index.fulltext.queryNodes('statement_grams', $query, {skip: $skip, limit: $limit}) YIELD node AS t, score
-RETURN t.said, score, coalesce(t.named = $scope, false)
+RETURN t.said AS said, score, coalesce(t.named = $scope, false) AS ours
 
 // name: rank_chunks
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
@@ -109,29 +111,50 @@ CALL db.index.fulltext.queryNodes('chunk_words', $query, {skip: $skip, limit: $l
 RETURN [t.position, t.ordinal, t.number, t.turn, t.start, t.end, t.text], score,
   coalesce(t.written = $scope AND t.recorded_at <= $known_at, false)
 
-// name: facts_of_passages
-// The versions of each statement that are believed at known_at and meet [since, until]; what has expired is not served.
-UNWIND $said AS said
-CALL (said) {
-  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(said, recorded_from)
-  WHERE f.said = said AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND f.scope = $scope
-    AND f.valid_from <= $until AND f.valid_to > $since
-    AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
-      MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
-      WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
-        AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
-        AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
-  RETURN f ORDER BY f.recorded_from DESC, f.valid_from DESC LIMIT $limit
+// name: facts_of_candidates
+// How many candidates there are, and with its score each fact of theirs that is believed at known_at, meets [since,
+// until] and has not expired. The best come first, those of one score together, and no more of them than give $wanted
+// facts: of the others nothing is read. One record, since each costs the driver more than a row in it.
+CALL () {
+  CANDIDATES
 }
-MATCH (s:Slot {slot: f.slot})
-CALL (f) {
-  MATCH (u:Support) WHERE u.said = f.said AND u.recorded_from <= $known_at
-  WITH u ORDER BY u.said DESC, u.recorded_from DESC LIMIT 1
-  RETURN collect([u.recorded_from, u.sources, u.occurrences, u.doubt])[0] AS held
+WITH collect([said, score, ours]) AS page
+CALL (page) {
+  UNWIND page AS candidate
+  WITH candidate[0] AS said, candidate[1] AS score, candidate[2] AS ours
+  WITH said, max(score) AS score, ours WHERE ours AND score IS NOT NULL
+  WITH score, collect(said) AS equals ORDER BY score DESC
+  CALL (equals) {
+    UNWIND equals AS said
+    CALL (said) {
+      MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(said, recorded_from)
+      WHERE f.said = said AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND f.scope = $scope
+        AND f.valid_from <= $until AND f.valid_to > $since
+        AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
+          MATCH (y:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+          WHERE x.said = f.said AND x.valid_from >= f.valid_from AND x.valid_from < f.valid_to
+            AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
+            AND (y.expires_at IS NULL OR y.expires_at > $served_at) })
+      RETURN f ORDER BY f.recorded_from DESC, f.valid_from DESC LIMIT $wanted
+    }
+    RETURN collect(f) AS facts
+  }
+  UNWIND range(1, size(facts)) AS each
+  WITH score, facts LIMIT $wanted
+  WITH DISTINCT score, facts
+  UNWIND facts AS f
+  MATCH (s:Slot {slot: f.slot})
+  CALL (f) {
+    MATCH (u:Support) WHERE u.said = f.said AND u.recorded_from <= $known_at
+    WITH u ORDER BY u.said DESC, u.recorded_from DESC LIMIT 1
+    RETURN collect([u.recorded_from, u.sources, u.occurrences, u.doubt])[0] AS held
+  }
+  RETURN collect([f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
+    f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
+    f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at, score])
+    AS found
 }
-RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
-  f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
+RETURN size(page), found
 
 // name: episodes_of_passages
 UNWIND $places AS place
@@ -158,7 +181,7 @@ MATCH ()-[f:FACT]->()
     WHERE f.scope = $scope AND f.valid_from <= $until AND f.valid_to >= $since
       AND f.recorded_from <= $known_at AND f.recorded_to >= $known_at
     LIMIT $limit)
-RETURN f.said, 2 * vector.similarity.cosine(f.vector_a, $vector) - 1, true
+RETURN f.said AS said, 2 * vector.similarity.cosine(f.vector_a, $vector) - 1 AS score, true AS ours
 
 // name: near_facts_of_a
 CYPHER 25
@@ -168,13 +191,13 @@ MATCH ()-[f:FACT]->()
     WHERE f.scope = $scope AND f.predicate = predicate AND f.valid_from <= $until AND f.valid_to >= $since
       AND f.recorded_from <= $known_at AND f.recorded_to >= $known_at
     LIMIT $limit)
-RETURN f.said, 2 * vector.similarity.cosine(f.vector_a, $vector) - 1, true
+RETURN f.said AS said, 2 * vector.similarity.cosine(f.vector_a, $vector) - 1 AS score, true AS ours
 
 // name: unfiltered_near_facts_a
 CALL db.index.vector.queryRelationships('fact_vector_a', $limit, $vector) YIELD relationship AS f
-RETURN f.said, 2 * vector.similarity.cosine(f.vector_a, $vector) - 1,
+RETURN f.said AS said, 2 * vector.similarity.cosine(f.vector_a, $vector) - 1 AS score,
   f.scope = $scope AND f.valid_from <= $until AND f.valid_to >= $since AND f.recorded_from <= $known_at
-  AND f.recorded_to >= $known_at AND ($predicates IS NULL OR f.predicate IN $predicates)
+  AND f.recorded_to >= $known_at AND ($predicates IS NULL OR f.predicate IN $predicates) AS ours
 
 // name: near_chunks_a
 CYPHER 25
@@ -195,7 +218,7 @@ MATCH (t:Statement)
 WHERE t.written = $scope AND (t.vector_a IS NOT NULL OR t.wants_a IS NULL) AND ($abouts IS NULL OR t.about IN $abouts)
 WITH t.said AS said, CASE WHEN t.vector_a IS NULL OR $vector IS NULL THEN 0.0
   ELSE 2 * vector.similarity.cosine(t.vector_a, $vector) - 1 END AS score
-RETURN said, score, true ORDER BY score DESC, said SKIP $skip LIMIT $limit
+RETURN said, score, true AS ours ORDER BY score DESC, said SKIP $skip LIMIT $limit
 
 // name: nearest_chunks_a
 MATCH (t:Chunk) WHERE t.written = $scope AND (t.vector_a IS NOT NULL OR t.wants_a IS NULL)

@@ -4,7 +4,7 @@ An index of the server gives candidates, each a statement or a chunk of the scop
 at the two instants is asked by an exact index afterwards, and more candidates are asked for until there are enough.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
 from graph import decoding
@@ -13,13 +13,14 @@ from graph.neo4j_store.codec import Row, key
 from graph.neo4j_store.database import ServerFailed
 from graph.neo4j_store.episodes import EpisodeReads
 from graph.neo4j_store.facts import FactReads
+from graph.neo4j_store.snapshot import Run
 from graph.neo4j_store.vectors import Sides, sides, unfiltered
 from graph.ports import Order
 from graph.searching import Chunk, ChunkHit, FactHit, Models, Statement, TextKey, ToIndex, Vector
 from graph.terms import trigrams, words
 from ontology.episodes import RecordedEpisode, has_words
 from ontology.errors import Incorrect
-from ontology.facts import AsOf, Fact
+from ontology.facts import AsOf
 from ontology.ids import EPISODE, EpisodeId, Place, episode_id
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.values import Value, ValueType
@@ -28,6 +29,8 @@ _COUNTED: Final = 10_000
 _OVER: Final = 3
 _LEAST: Final = 50
 """So many times what is asked for, and at least so much, is asked of an index at first: some of it is not visible."""
+_OVER_UNDATED: Final = 9
+"""The same where an index knows no times and what of it is not wanted is never read."""
 _NEAR_MAX: Final = 4_096
 """More neighbours than that are not asked of an index: then all of the scope is compared."""
 _FEW: Final = 5_000
@@ -97,18 +100,18 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
             query = self._query("written", "words", said)
         else:
             query = self._query("about", "words", said, self._abouts(predicates))
-        pages = self._pages("rank_words", {"scope": self._scope_key, "query": query}, limit)
-        return self._hits(pages, as_of, history, limit)
+        return self._hits("rank_words", {"query": query}, as_of, history, limit)
 
     def match_names(self, text: str, as_of: AsOf, *, limit: int) -> list[FactHit]:
         grams = trigrams(text)
         if not grams or limit < 1:
             return []
         query = self._query("named", "grams", grams)
-        page = next(self._pages("rank_names", {"scope": self._scope_key, "query": query}, limit * _OVER))
-        found = set(grams)
-        facts = self._visible(list(_scores(page)), as_of, history=False, limit=limit)
-        hits = [FactHit(fact=each, score=_share(each.version.value.text, found)) for _, each in facts]
+        size = max(limit * _OVER_UNDATED, _LEAST)
+        asked = {"query": query, "skip": 0, "limit": size}
+        _, found = self._served(self._run, "rank_names", asked, as_of, False, wanted=size * limit)
+        shared = set(grams)
+        hits = [FactHit(fact=each.fact, score=_share(each.fact.version.value.text, shared)) for each in found]
         return sorted(hits, key=_order)[:limit]
 
     def match_chunks(self, terms: Sequence[str], known_at: Instant, *, limit: int) -> list[ChunkHit]:
@@ -133,13 +136,14 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
         abouts = None if named is None else self._abouts(named)
 
         def exactly() -> list[FactHit]:
-            parameters = {"scope": self._scope_key, "vector": asked["vector"], "abouts": abouts}
-            return self._hits(self._pages(f"nearest_facts_{side}", parameters, limit), as_of, history, limit)
+            parameters = {"vector": asked["vector"], "abouts": abouts}
+            return self._hits(f"nearest_facts_{side}", parameters, as_of, history, limit)
 
-        def judged(rows: list[Row]) -> list[FactHit]:
-            return self._hits([rows], as_of, history, limit)
+        def nearest(size: int) -> tuple[int, list[FactHit]]:
+            count, hits = self._served(self._neighbours, query, {**asked, "limit": size}, as_of, history, limit)
+            return count, sorted(hits, key=_order)[:limit]
 
-        return self._near(query, asked, "count_sentences", limit, judged, exactly)
+        return self._near(bool(vector.any()), "count_sentences", limit, nearest, exactly)
 
     def near_chunks(self, vector: Vector, model: str, known_at: Instant, *, limit: int) -> list[ChunkHit]:
         side = self._side_for(vector, model)
@@ -151,10 +155,11 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
         def exactly() -> list[ChunkHit]:
             return self._chunks(f"nearest_chunks_{side}", {"vector": asked["vector"]}, known_at, limit)
 
-        def judged(rows: list[Row]) -> list[ChunkHit]:
-            return sorted(self._chunk_hits(rows), key=_chunk_order)[:limit]
+        def nearest(size: int) -> tuple[int, list[ChunkHit]]:
+            rows = self._neighbours(f"near_chunks_{side}", {**asked, "limit": size})
+            return len(rows), sorted(self._chunk_hits(rows), key=_chunk_order)[:limit]
 
-        return self._near(f"near_chunks_{side}", asked, "count_chunks", limit, judged, exactly)
+        return self._near(bool(vector.any()), "count_chunks", limit, nearest, exactly)
 
     # ---- what these are made of
 
@@ -190,68 +195,56 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
             "known_at": min(as_of.known_at, self._head.recorded_at),
         }
 
-    def _pages(self, query: str, asked: Mapping[str, object], limit: int) -> Iterator[list[Row]]:
-        """Candidates in their order, in pages."""
-        skip, size, is_last = 0, max(limit * _OVER, _LEAST), False
-        while not is_last:
-            rows = self._run(query, {**asked, "skip": skip, "limit": size})
-            is_last = len(rows) < size
-            yield rows
-            skip, size = skip + size, size * 2
-
     def _chunks(self, query: str, asked: Mapping[str, object], known_at: Instant, limit: int) -> list[ChunkHit]:
         known_at = min(known_at, self._head.recorded_at)
         found: list[ChunkHit] = []
-        for rows in self._pages(query, {**asked, "scope": self._scope_key, "known_at": known_at}, limit):
+        for skip, size in _pages(limit * _OVER):
+            page = {"scope": self._scope_key, "known_at": known_at, "skip": skip, "limit": size}
+            rows = self._run(query, {**asked, **page})
             found += self._chunk_hits(rows)
-            if len(found) >= limit:
+            if len(found) >= limit or len(rows) < size:
                 break
         return sorted(found, key=_chunk_order)[:limit]
 
-    def _hits(self, pages: Iterable[Sequence[Row]], as_of: AsOf, history: bool, limit: int) -> list[FactHit]:
+    def _hits(
+        self, query: str, asked: Mapping[str, object], as_of: AsOf, history: bool, limit: int
+    ) -> list[FactHit]:  # fmt: skip
         """The facts behind candidates, best first, as soon as there are enough."""
         found: list[FactHit] = []
-        for page in pages:
-            scores = _scores(page)
-            found += [
-                FactHit(fact=fact, score=scores[said])
-                for said, fact in self._visible(list(scores), as_of, history, limit)
-            ]
-            if len(found) >= limit:
+        for skip, size in _pages(limit * _OVER_UNDATED):
+            count, hits = self._served(self._run, query, {**asked, "skip": skip, "limit": size}, as_of, history, limit)
+            found += hits
+            if len(found) >= limit or count < size:
                 break
         return sorted(found, key=_order)[:limit]
 
-    def _visible(self, said: Sequence[str], as_of: AsOf, history: bool, limit: int) -> list[tuple[str, Fact]]:
-        """The facts of statements that the exact reads would serve."""
-        if not said:
-            return []
-        window = self._window_of(as_of, history)
+    def _served(
+        self, run: Run, query: str, asked: Mapping[str, object], as_of: AsOf, history: bool, wanted: int
+    ) -> tuple[int, list[FactHit]]:
+        """How many candidates a query gives, and the facts of theirs that the exact reads would serve: so many of the
+        best, more where scores are equal."""
         known_at = min(as_of.known_at, self._head.recorded_at)
-        asked = window | {
-            "said": list(said), "scope": self._scope_key, "limit": limit,
-            "served_at": self._serving.judged_at(as_of.known_at),
-        }  # fmt: skip
-        rows = [row[0] for row in self._run("facts_of_passages", asked)]
-        statement = {(row[0], row[1]): row[17] for row in rows}
+        window = self._window_of(as_of, history) | {"served_at": self._serving.judged_at(as_of.known_at)}
+        count, rows = run(f"{query}_served", {**asked, **window, "scope": self._scope_key, "wanted": wanted})[0]
+        scores = {(row[0], row[1]): row[19] for row in rows}
         facts = self._facts(rows, known_at, Order.VALID)
-        return [(statement[fact.version.position, fact.version.ordinal], fact) for fact in facts]
+        return count, [FactHit(fact=fact, score=scores[fact.version.position, fact.version.ordinal]) for fact in facts]
 
     def _near(
-        self, query: str, asked: Mapping[str, object], count: str, limit: int,
-        judged: Callable[[list[Row]], list[H]], exactly: Callable[[], list[H]],
+        self, has_direction: bool, count: str, limit: int,
+        nearest: Callable[[int], tuple[int, list[H]]], exactly: Callable[[], list[H]],
     ) -> list[H]:  # fmt: skip
-        """Hits among the nearest that an index gives, of more of them while there are too few.
+        """Hits among so many of the nearest that an index gives, of more of them while there are too few.
 
         Of few vectors, or behind very many neighbours, all of the scope is compared: exact, and soon done.
         """
         count_of = sum(row[0] for row in self._run(count, self._in_scope() | {"limit": _FEW + 1}))
-        if count_of <= _FEW or asked["vector"] is None:
+        if count_of <= _FEW or not has_direction:
             return exactly()
         size = max(limit * _OVER, _LEAST)
         while size <= _NEAR_MAX:
-            rows = self._neighbours(query, {**asked, "limit": size})
-            hits = judged(rows)
-            if len(hits) >= limit or len(rows) < size:
+            neighbours, hits = nearest(size)
+            if len(hits) >= limit or neighbours < size:
                 return hits
             size *= 8
         return exactly()
@@ -288,9 +281,12 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
         return {recorded.episode.id: recorded for recorded in found}
 
 
-def _scores(rows: Sequence[Row]) -> dict[str, float]:
-    """The best score of each of (said, score, whether it is of the scope); what is gone since has none."""
-    return {row[0]: row[1] for row in reversed(rows) if row[2] and row[1] is not None}
+def _pages(size: int) -> Iterator[tuple[int, int]]:
+    """Where pages of candidates begin, and how long they are."""
+    skip, size = 0, max(size, _LEAST)
+    while True:
+        yield skip, size
+        skip, size = skip + size, size * 2
 
 
 def _direction(vector: Vector) -> list[float] | None:

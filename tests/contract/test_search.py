@@ -198,6 +198,21 @@ def test_equal_hits_come_in_the_order_in_which_they_were_recorded_latest_first(s
     ]  # fmt: skip
 
 
+def test_a_limit_cuts_equal_hits_in_their_order_behind_better_ones_that_hold_no_more(searched: Searched) -> None:
+    world = searched.world
+    for number in range(9):
+        world.tell("mira", "lives_in", f"tea tea tea {number}", f"20{10 + number}-01-01")
+    for name in ("one", "two", "three", "four", "five"):
+        world.tell(name, "likes", "green tea")
+    searched.index()
+    every = searched.match("tea")
+    assert found(every) == ["tea tea tea 8", *["green tea"] * 5]
+    recorded = [hit.fact.version.recorded_from for hit in every[1:]]
+    assert recorded == sorted(recorded, reverse=True)
+    for limit in range(1, 7):
+        assert searched.match("tea", limit=limit) == every[:limit]
+
+
 def test_a_hit_holds_at_both_instants_of_the_question(searched: Searched) -> None:
     world = searched.world
     world.declare("price")
