@@ -3,12 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
 from api.agents.endpoints import Asker, Document
 from api.wire.violations import validated
+
+CONFIRM: Final = "confirm"
+"""The argument by which something is done that was previewed before."""
 
 A = TypeVar("A", bound=BaseModel)
 
