@@ -2,8 +2,8 @@
 
 A transcript is told by its turns, of which these are: an object, or JSON, that says who spoke (`role`, `speaker`,
 `author`) and what (`content`, `text`, `message`, `parts`); and lines that begin with a speaker and a colon, where a
-user and an assistant both speak, or where two or more speak twice or more. What is longer than a conclusion needs is
-none either.
+user and an assistant both speak, or where two or more speak twice or more. Lines end where any program may end them,
+and JSON may stand anywhere in a text. What is longer than a conclusion needs is none either.
 """
 
 import re
@@ -28,6 +28,8 @@ _TURN: Final = re.compile(
     r"\s*(?:\([^)\n]{0,40}\))?\s*\**[:：]\**\s*\S",
     re.MULTILINE,
 )
+_OBJECT: Final = re.compile(r"\{[^{}]*")
+_KEYS: Final = re.compile(r"""["'](\w+)\\*["']\s*:""")
 _USERS: Final = frozenset({"user", "human", "customer"})
 _ASSISTANTS: Final = frozenset({"assistant", "ai", "bot", "model", "agent", "claude", "chatgpt", "gpt"})
 
@@ -48,7 +50,10 @@ def refuse_transcript(texts: Sequence[str], at: str) -> None:
             _refuse("too_long", f"a text of {len(text)} characters is no conclusion, {CHARS_MAX} at most", at)
         if text.lstrip()[:1] in ("[", "{"):
             refuse_turn(_json(text), at)
-    speakers = Counter(match["who"].casefold() for match in _TURN.finditer("\n".join(texts)))
+        for each in _OBJECT.findall(text):
+            refuse_turn(dict.fromkeys(_KEYS.findall(each)), at)
+    lines = "\n".join(line for text in texts for line in text.splitlines())
+    speakers = Counter(match["who"].casefold() for match in _TURN.finditer(lines))
     talk = not _USERS.isdisjoint(speakers) and not _ASSISTANTS.isdisjoint(speakers)
     if talk or sum(times >= 2 for times in speakers.values()) >= 2:
         _refuse("transcript", f"{sum(speakers.values())} lines begin with who speaks: that is a transcript", at)

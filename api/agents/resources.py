@@ -8,6 +8,7 @@ import mcp_types as types
 
 from api.agents.endpoints import Asker, Document
 from api.problems import problem_document
+from ontology.canonical import incorrect
 from ontology.errors import Incorrect, NotFound, VigenciaError, shown
 
 SCHEME: Final = "vigencia"
@@ -79,6 +80,10 @@ def _parts(uri: str) -> tuple[str, str, str, str, dict[str, str]]:
         raise Incorrect(f"the address {shown(uri, 400)} cannot be read; percent-encode its parts as UTF-8") from None
     if parts.scheme != SCHEME or len(path) != 3:
         raise NotFound(f"there is no resource {shown(uri, 400)}; resources/templates/list has what there is")
+    for name in query:
+        if name not in _AS_OF:  # the scope stands in the path, and nowhere else
+            detail = f"an address takes no {shown(name)}; it takes {' and '.join(_AS_OF)}"
+            raise incorrect(f"/{name}", "unknown_field", detail)
     return namespace, path[0], path[1], path[2], query
 
 

@@ -20,7 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from api.agents.endpoints import Asker, Document, Endpoints
 from api.agents.prompts import PROMPTS, Prompt
 from api.agents.resources import RESOURCES, TEMPLATES, completed, links, read_resource
-from api.agents.tooling import Answer, Confirmation, Tool
+from api.agents.tooling import CONFIRM, Answer, Confirmation, Tool
 from api.auth.principals import Principal
 from api.problems import DEFECT, error_response
 from api.threads import in_thread
@@ -90,7 +90,9 @@ class Agents:
         given = dict(params.arguments or {})
         agreed = _agreed(params)
         if agreed:
-            given["confirm"] = params.request_state
+            given[CONFIRM] = params.request_state
+        elif CONFIRM in tool.arguments.model_fields and _can_ask(context):
+            given.pop(CONFIRM, None)  # what an agent confirms by itself no person has agreed to
         request_id = ""
         try:
             principal, request_id = await in_thread(self._caller, context)

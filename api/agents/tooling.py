@@ -10,6 +10,9 @@ from pydantic import BaseModel
 from api.agents.endpoints import Asker, Document
 from api.wire.violations import validated
 
+CONFIRM: Final = "confirm"
+"""The argument by which something is done that was previewed before."""
+
 A = TypeVar("A", bound=BaseModel)
 
 _PROBLEM: Final[Mapping[str, Any]] = {

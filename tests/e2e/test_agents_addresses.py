@@ -95,6 +95,8 @@ def test_the_addresses_without_a_scope_tell_of_the_words_and_of_the_server(agent
         ("vigencia://default/general/facts/%ff", "invalid-request"),
         ("vigencia://default/general/entities/mira?valid_at=2026-01-01T00:00:00", "naive-instant"),
         ("vigencia://default/general/entities/mira?tenant=other", "invalid-request"),
+        ("vigencia://default/health/entities/mira?purpose=general", "invalid-request"),
+        ("vigencia://elsewhere/general/about/mira?namespace=default", "invalid-request"),
         ("vigencia://No%20Name/general/facts/fct_aaaaaaaa_1_0", "invalid-request"),
         ("vigencia://[/general/facts/x", "invalid-request"),
         ("x" * 10_000, "not-found"),

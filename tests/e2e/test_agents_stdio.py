@@ -108,6 +108,22 @@ def test_a_person_is_asked_before_anything_is_forgotten(line: CommandLine, tmp_p
     assert "2026-07-15" not in asked[0]
 
 
+def test_what_a_person_turned_down_no_agent_confirms_by_itself(line: CommandLine, tmp_path: Path) -> None:
+    answers = iter(["decline", "decline", "accept", "accept"])
+
+    async def person(context: Any, params: Any) -> ElicitResult:
+        return ElicitResult.model_validate({"action": next(answers), "content": {"agree": True}})
+
+    with over_stdio(line, errors=tmp_path / "log", elicitation_callback=person) as agent:
+        learn(agent, "2026-07-15", "2026-01-01")
+        manifest = agent.told("forget", subject="mira")["manifest"]
+        assert agent.told("forget", subject="mira", confirm=manifest)["state"] == "preview"
+        assert agent.values("mira", "passport_deadline") == ["2026-07-15"]
+        done = agent.told("forget", subject="mira", confirm=manifest)
+        assert done["state"] == "forgotten"
+        assert agent.told("forget", subject="mira", confirm=manifest)["tombstone"] == done["tombstone"]
+
+
 def test_an_agent_may_only_read_where_it_is_set_so(line: CommandLine, tmp_path: Path) -> None:
     with over_stdio(line, "--read-only", errors=tmp_path / "log") as agent:
         listed = agent.tools()

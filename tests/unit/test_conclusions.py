@@ -16,6 +16,14 @@ TRANSCRIPTS = {
     "of another script": "美咲：はい\n太郎：いいえ\n美咲：なぜ\n太郎：さあ",
     "as JSON": orjson.dumps([{"role": "user", "content": "hi"}]).decode(),
     "as JSON below a member": orjson.dumps({"messages": [{"role": "user", "content": "hi"}]}).decode(),
+    "as lines of JSON": '{"role": "user", "content": "hi"}\n{"role": "assistant", "content": "yes"}',
+    "as JSON in a fence": '```json\n[{"role": "user", "content": "hi"}]\n```',
+    "as JSON after words": 'What was said: [{"role": "user", "content": "hi"}]',
+    "as JSON in JSON": orjson.dumps('[{"role": "user", "content": "hi"}]').decode(),
+    "as Python": "{'role': 'user', 'content': 'hi'}",
+    "with words in lines of their own": "User:\nhi\nAssistant:\nyes",
+    "with carriage returns": "User: hi\rAssistant: yes",
+    "with separators of lines": "User: hi\u2028Assistant: yes",
     "as one message of JSON": ' {"speaker": "Mira", "text": "hi"}',
 }
 CONCLUSIONS = {
@@ -26,6 +34,7 @@ CONCLUSIONS = {
     "times and addresses": "Arrive at 09:30. See https://example.org/a: it has the plan.",
     "JSON that is no turn": '{"role": "admin", "room": 12}',
     "broken JSON": "[see the plan",
+    "a shape of JSON": 'Answer as {"guest": "…", "text": "…"}, one line for each role.',
     "prose about a talk": "The user asked for a quiet room; the assistant offered two, and both were refused.",
 }
 
