@@ -95,6 +95,8 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[Sentence]:
             end -= 1
     elif end > start and text[end - 1] == ".":
         end -= not _belongs(text, start, end)
+    while end > start and text[end - 1].isspace():  # between the last word and the mark
+        end -= 1
     if end > start:
         yield Sentence(start=start, end=end, asks=asks)
 

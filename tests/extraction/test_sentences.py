@@ -41,6 +41,11 @@ def test_a_line_that_is_wrapped_goes_on() -> None:
     assert cut("Mira has moved to New\nYork") == ["Mira has moved to New", "York"]
 
 
+@pytest.mark.parametrize("text", ["Ja !", "Ja .", "Ja ?!", "0 !", "Ja ; Nein"])
+def test_a_blank_before_a_mark_is_no_part_of_the_sentence(text: str) -> None:
+    assert cut(text)[0] == text.split(maxsplit=1)[0]
+
+
 def test_a_question_is_known_as_one() -> None:
     assert [each.asks for each in sentences("Is it? It is! Really?! So.")] == [True, False, True, False]
 
