@@ -27,11 +27,16 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         line.keep_on_neo4j()
     with serving(line, "--demo") as server:
         for command, _ in EXAMPLES:
-            if "/v1/recall" in command or "/v1/search" in command:
-                _asked(
-                    server, command
-                )  # a graph server plans each query once, which can cost all the time of an answer
+            if "/v1/recall" in command:
+                _warm(server, command)
         yield server
+
+
+def _warm(server: Server, command: str) -> None:
+    """Ask until time cuts nothing off: a graph server that has just begun plans each query when it first comes."""
+    for _ in range(10):
+        if "milliseconds" not in json.dumps(_asked(server, command)["truncated"]):
+            return
 
 
 def _asked(server: Server, command: str) -> Any:
