@@ -10,12 +10,12 @@ from graph.periods import ALWAYS
 from graph.ports import Order, Page, Reader
 from graph.ranking import Candidate, Tier
 from graph.rarity import Words
-from graph.searching import FactHit, Statement, Vector
+from graph.searching import FactHit, Vector
 from graph.sentences import Names, searched
 from graph.terms import terms
-from graph.wanted import LOOKED_AT_MAX, Wanted, ends, enough
+from graph.wanted import LOOKED_AT_MAX, Wanted, enough
 from ontology.claims import Trust
-from ontology.facts import AsOf, Fact, FactVersion, Slot
+from ontology.facts import AsOf, Fact, FactVersion, Slot, ends
 from ontology.ids import EntityId, FactId
 from ontology.instants import OPEN_START
 from ontology.schema import Schema
@@ -191,13 +191,9 @@ class Facts:
 
     def _sentences(self, versions: Sequence[FactVersion]) -> list[str]:
         names = names_in(self.reader, versions, self.as_of)
-        return [searched(statement_of(version), names, self.schema) for version in versions]
+        return [searched(version, names, self.schema) for version in versions]
 
 
 def names_in(reader: Reader, versions: Sequence[FactVersion], as_of: AsOf) -> Names:
     """What the entities of these versions are called."""
     return names_of(reader, [end for version in versions for end in ends(version.slot, version.value)], as_of)
-
-
-def statement_of(version: FactVersion) -> Statement:
-    return Statement(slot=version.slot, value=version.value, value_key=version.value_key)

@@ -8,16 +8,14 @@ from typing import Final
 from graph.fence import fenced, visible
 from graph.naming import names_of
 from graph.ports import Page, Reader
-from graph.searching import Statement
 from graph.sentences import Names, sentence
 from ontology.echoes import marker
 from ontology.errors import NotFound
-from ontology.facts import AsOf, Fact
+from ontology.facts import AsOf, Fact, ends
 from ontology.handoffs import Handoff
 from ontology.ids import EntityId, FactId
 from ontology.instants import OPEN_END, Instant, format_instant
 from ontology.schema import Schema
-from ontology.values import ValueType
 
 NOW_MAX: Final = 5
 """So many values are told that hold instead of one that changed."""
@@ -105,9 +103,7 @@ def _line(pinned: Pinned, names: Names, schema: Schema) -> str:
 
 
 def _told(fact: Fact, names: Names, schema: Schema) -> str:
-    version = fact.version
-    statement = Statement(slot=version.slot, value=version.value, value_key=version.value_key)
-    return visible(sentence(statement, names, schema))
+    return visible(sentence(fact.version, names, schema))
 
 
 def _because(why: str | None) -> str:
@@ -116,6 +112,4 @@ def _because(why: str | None) -> str:
 
 def _entities(facts: Sequence[Fact]) -> Iterator[EntityId]:
     for fact in facts:
-        yield fact.version.slot.subject
-        if fact.version.value.type is ValueType.ENTITY:
-            yield EntityId(fact.version.value.text)
+        yield from ends(fact.version.slot, fact.version.value)

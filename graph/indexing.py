@@ -19,14 +19,13 @@ from graph.embedders import SLUG as EMBEDDER_AWAY
 from graph.embedding import PatientEmbedder, other_dimensions, other_model
 from graph.naming import names_of
 from graph.ports import Clock, Finding, Grade, MemoryStore
-from graph.searching import Models, Statement, ToIndex
+from graph.searching import Models, ToIndex
 from graph.sentences import searched
 from graph.state import resolve_for
 from ontology.errors import Busy, Unavailable, shown
-from ontology.ids import EntityId
+from ontology.facts import ends
 from ontology.schema import Schema
 from ontology.scope import Scope, Tenant
-from ontology.values import ValueType
 
 STATEMENTS_AT_ONCE: Final = 200
 EPISODES_AT_ONCE: Final = 8
@@ -186,7 +185,10 @@ class Indexer:
         with self._store.write(scope) as tx:
             found = tx.unwritten(limit=STATEMENTS_AT_ONCE)
             schema = tx.schema() or self._core
-            names = names_of(tx, _ends(found), resolve_for(tx, self._clock.now(), None, None))
+            names = names_of(
+                tx, [end for each in found for end in ends(each.slot, each.value)],
+                resolve_for(tx, self._clock.now(), None, None),
+            )  # fmt: skip
             tx.write_sentences([(statement, searched(statement, names, schema)) for statement in found])
         return found
 
@@ -253,9 +255,3 @@ class Indexer:
 
 
 Step = Callable[[Scope], Sequence[object]]
-
-
-def _ends(statements: Sequence[Statement]) -> list[EntityId]:
-    """The entities that these statements are about, or point at."""
-    values = [EntityId(each.value.text) for each in statements if each.value.type is ValueType.ENTITY]
-    return [*(each.slot.subject for each in statements), *values]

@@ -1,7 +1,7 @@
 """What an agent is told in answer to a question: dated lines with their sources, within a budget of tokens and time."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,17 +10,16 @@ from graph.fence import fenced, visible
 from graph.naming import NAME, names_of
 from graph.ports import Reader
 from graph.recall import Found, Gathered, Why, kind_of
-from graph.searching import ChunkHit, Statement
-from graph.sentences import sentence
+from graph.searching import ChunkHit
+from graph.sentences import best, day, sentence
 from graph.tokens import Tokenizer
 from ontology.claims import Claim, Told
 from ontology.echoes import marker
 from ontology.entries import End, Start
-from ontology.facts import AsOf, Fact, FactVersion, Slot
+from ontology.facts import AsOf, Fact, FactVersion, Slot, ends
 from ontology.ids import EntityId, FactId
-from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
+from ontology.instants import OPEN_END, OPEN_START, format_instant
 from ontology.schema import Cardinality, Kind, Schema
-from ontology.values import ValueType
 
 SENTENCE_CHARS_MAX: Final = 600
 """A longer one is cut in the text; the fact beside it has all of it."""
@@ -180,7 +179,7 @@ class _Packing:
     def _is_said_by_all(self, each: Found) -> bool:
         """Whether it only says the name by which each line calls its subject."""
         version = each.fact.version
-        called = _best(version.slot.subject, self._names)
+        called = best(version.slot.subject, self._names)
         return each.why is not Why.ASKED and version.slot.predicate == NAME and version.value.text == called
 
     def _left_out(self) -> int:
@@ -191,14 +190,14 @@ class _Packing:
 
     def _text(self) -> str:
         known_at = format_instant(self._as_of.known_at)
-        asked = f"As of {_short(self._as_of.valid_at)}, as known at {known_at}."
+        asked = f"As of {day(self._as_of.valid_at)}, as known at {known_at}."
         told: list[Line | Quote] = [*self._lines, *self._quotes]
         lines = [*self._unclear(), *(each.text for each in told)] or ["(nothing is known)"]
         return fenced([" ".join((asked, *self._beside.remarks))], lines, self._notes())
 
     def _unclear(self) -> Iterator[str]:
         for each in self._gathered.mentions.unclear[:UNCLEAR_MAX]:
-            called = "; ".join(f"{id} {_best(id, self._names)[:NAME_CHARS_MAX]}" for id in each.entities)
+            called = "; ".join(f"{id} {best(id, self._names)[:NAME_CHARS_MAX]}" for id in each.entities)
             yield f"? {visible(each.words[:NAME_CHARS_MAX])} is the name of several: {visible(called)}"
 
     def _notes(self) -> list[str]:
@@ -221,8 +220,7 @@ class _Packing:
 
     def _line(self, each: Found) -> Line:
         fact, version = each.fact, each.fact.version
-        statement = Statement(slot=version.slot, value=version.value, value_key=version.value_key)
-        said = sentence(statement, self._names, self._schema)
+        said = sentence(version, self._names, self._schema)
         told = self._evidence(version)
         kind = kind_of(self._schema, version.slot.predicate)
         claims = tuple(each.claim for each in told)
@@ -243,17 +241,15 @@ class _Packing:
 
 def _quote(hit: ChunkHit) -> Quote:
     said = hit.episode.episode
-    when = f"said on {_short(said.observed_at)}" if said.observed_at is not None else "said at an unknown time"
-    about = (
-        f"{when} by {visible(said.source)}; kept since {_short(hit.episode.recorded_at)}; whether it holds is not told"
-    )
+    when = f"said on {day(said.observed_at)}" if said.observed_at is not None else "said at an unknown time"
+    about = f"{when} by {visible(said.source)}; kept since {day(hit.episode.recorded_at)}; whether it holds is not told"
     return Quote(hit=hit, text=f'> "{_cut(visible(hit.text))}" ({about}) [{visible(hit.chunk.episode)}]')
 
 
 def _about(fact: Fact, kind: Kind, claims: Sequence[Claim], rivals: int) -> Iterator[str]:
     version = fact.version
     yield " ".join(part for part in (_from(fact), _until(fact)) if part)
-    yield f"known since {_short(version.recorded_from)}"
+    yield f"known since {day(version.recorded_from)}"
     yield "certain" if version.certain else "possible"
     if rivals:
         yield f"{_counted(rivals, 'other value')} may hold instead"
@@ -270,20 +266,15 @@ def _about(fact: Fact, kind: Kind, claims: Sequence[Claim], rivals: int) -> Iter
 def _from(fact: Fact) -> str:
     if fact.version.valid_from <= OPEN_START:
         return "always" if fact.start is Start.OPEN else "from an unknown time"
-    start = _short(fact.version.valid_from)
+    start = day(fact.version.valid_from)
     return f"from {start}" if fact.start is Start.KNOWN else f"from an unknown time up to {start}"
 
 
 def _until(fact: Fact) -> str:
     if fact.version.valid_to >= OPEN_END:
         return "for ever" if fact.end is End.INFINITY else ""
-    end = _short(fact.version.valid_to)
+    end = day(fact.version.valid_to)
     return f"until {end}" if fact.end is not End.UNKNOWN else f"until an unknown time after {end}"
-
-
-def _short(instant: Instant) -> str:
-    """An instant, as a day where it is the first of one."""
-    return format_instant(instant).removesuffix("T00:00:00Z")
 
 
 def _cut(text: str) -> str:
@@ -308,12 +299,4 @@ def _conflicts(schema: Schema, versions: Iterable[FactVersion]) -> tuple[tuple[F
 
 def _entities(found: Iterable[Found]) -> Iterator[EntityId]:
     for each in found:
-        version = each.fact.version
-        yield version.slot.subject
-        if version.value.type is ValueType.ENTITY:
-            yield EntityId(version.value.text)
-
-
-def _best(entity: EntityId, names: Mapping[EntityId, Sequence[str]]) -> str:
-    called = names.get(entity, ())
-    return called[0] if called else entity
+        yield from ends(each.fact.version.slot, each.fact.version.value)

@@ -24,16 +24,14 @@ from typing import Final
 from graph.fence import fenced, visible
 from graph.naming import ALIAS, NAME, names_of
 from graph.ports import Order, Page, Reader
-from graph.searching import Statement
-from graph.sentences import Names, sentence
+from graph.sentences import Names, day, sentence
 from graph.tokens import CautiousTokenizer, Tokenizer
 from ontology.echoes import marker
-from ontology.facts import AsOf, Fact
+from ontology.facts import AsOf, Fact, ends
 from ontology.ids import EntityId
-from ontology.instants import OPEN_END, OPEN_START, Instant, format_instant
+from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
 from ontology.schema import Kind, Schema
-from ontology.values import ValueType
 
 PROFILE_NOTE: Final = "profile_note"
 """The predicate of what is written for a profile."""
@@ -42,7 +40,6 @@ FACTS_MAX: Final = 1_000
 """So many facts of a subject are looked at, those that began last."""
 _NAME_CHARS_MAX: Final = 80
 _SENTENCE_CHARS_MAX: Final = 300
-_MIDNIGHT: Final = "T00:00:00Z"
 
 
 class Part(StrEnum):
@@ -115,9 +112,11 @@ def profile_of(
         elif fact.version.slot.predicate not in (NAME, ALIAS):
             facts.append((belongs, fact))
     ordered = _in_turn(facts)
-    names = names_of(reader, [subject, *_mentioned(fact for _, fact in ordered)], as_of)
+    names = names_of(
+        reader, [subject, *(end for _, fact in ordered for end in ends(fact.version.slot, fact.version.value))], as_of
+    )
     counts = tokenizer or CautiousTokenizer()
-    title = f"What is known of {_cut(visible(names[subject][0]), _NAME_CHARS_MAX)}, as of {_day(as_of.valid_at)}."
+    title = f"What is known of {_cut(visible(names[subject][0]), _NAME_CHARS_MAX)}, as of {day(as_of.valid_at)}."
     lines: list[Line] = []
     for part, fact in ordered:
         line = Line(fact=fact, part=part, text=_line(fact, part, names, schema))
@@ -159,34 +158,20 @@ def _rank(fact: Fact) -> tuple[float, int, int, int, int]:
     return -fact.support.confidence, -version.valid_from, -version.position, version.ordinal, version.recorded_from
 
 
-def _mentioned(facts: Iterable[Fact]) -> list[EntityId]:
-    values = [fact.version.value for fact in facts]
-    return [EntityId(value.text) for value in values if value.type is ValueType.ENTITY]
-
-
 def _text(title: str, lines: Sequence[Line]) -> str:
     return fenced([title], [line.text for line in lines] or ["(nothing is at hand)"], ())
 
 
 def _line(fact: Fact, part: Part, names: Names, schema: Schema) -> str:
     version = fact.version
-    if part is Part.NOTE:
-        said = f"note: {version.value.text}"
-    else:
-        statement = Statement(slot=version.slot, value=version.value, value_key=version.value_key)
-        said = sentence(statement, names, schema)
+    said = f"note: {version.value.text}" if part is Part.NOTE else sentence(version, names, schema)
     sources = fact.support.sources
-    about = [f"since {_day(version.valid_from)}"] if version.valid_from > OPEN_START else []
-    about += [f"until {_day(version.valid_to)}"] if version.valid_to < OPEN_END else []
+    about = [f"since {day(version.valid_from)}"] if version.valid_from > OPEN_START else []
+    about += [f"until {day(version.valid_to)}"] if version.valid_to < OPEN_END else []
     about += [f"{sources} source{'' if sources == 1 else 's'}", f"confidence {fact.support.confidence:.2f}"]
-    about += [f"kept until {_day(fact.expires_at)}"] if fact.expires_at < OPEN_END else []
+    about += [f"kept until {day(fact.expires_at)}"] if fact.expires_at < OPEN_END else []
     return f"- {_cut(visible(said), _SENTENCE_CHARS_MAX)} ({', '.join(about)}) {marker(version.id)}"
 
 
 def _cut(text: str, chars_max: int) -> str:
     return text if len(text) <= chars_max else f"{text[: chars_max - 1]}…"
-
-
-def _day(at: Instant) -> str:
-    """An instant for people: without its time where that is midnight."""
-    return format_instant(at).removesuffix(_MIDNIGHT)

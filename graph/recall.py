@@ -17,7 +17,7 @@ from graph.ports import Page, Reader
 from graph.searching import ChunkHit
 from graph.sentences import label
 from graph.topics import inverses, spoken_of, stems
-from ontology.facts import AsOf, Fact
+from ontology.facts import AsOf, Fact, ends
 from ontology.ids import EntityId, FactId
 from ontology.schema import Kind, Predicate, Schema, Volatility
 from ontology.values import ValueType, entity_value, value_key
@@ -178,8 +178,8 @@ class _Gathering:
     def go_on(self) -> None:
         """What is said of those to whom the facts lead that the question speaks of."""
         asked = [each for each in self._found.values() if each.why is Why.ASKED and each.share >= ENOUGH]
-        ends = dict.fromkeys(end for each in asked for end in _ends(each.fact) if end not in self._named)
-        pairs = [(id, None) for id in list(ends)[:ANSWERS_MAX]]
+        led_to = dict.fromkeys(end for each in asked for end in _ends(each.fact) if end not in self._named)
+        pairs = [(id, None) for id in list(led_to)[:ANSWERS_MAX]]
         if self._named and pairs and self._has_time():
             for fact in self._page(partial(self._reader.state, pairs, self._as_of, certain=False)):
                 self._put(fact, Why.AROUND, 1, onward=True)
@@ -322,10 +322,7 @@ def kind_of(schema: Schema, predicate: str) -> Kind:
 
 
 def _ends(fact: Fact) -> tuple[EntityId, ...]:
-    version = fact.version
-    if version.value.type is ValueType.ENTITY:
-        return version.slot.subject, EntityId(version.value.text)
-    return (version.slot.subject,)
+    return ends(fact.version.slot, fact.version.value)
 
 
 def _order(each: Found, named: dict[EntityId, int]) -> tuple[object, ...]:

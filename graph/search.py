@@ -11,7 +11,7 @@ from typing import Final
 
 from graph.embedding import Asked, TextAlone, other_model
 from graph.expansion import Milliseconds
-from graph.gathering import Facts, names_in, statement_of
+from graph.gathering import Facts, names_in
 from graph.naming import names_of
 from graph.neighbourhood import Budget, neighbourhood
 from graph.ports import Reader
@@ -20,9 +20,9 @@ from graph.rarity import words_of
 from graph.searching import ChunkHit, Statement
 from graph.sentences import searched, sentence
 from graph.terms import terms
-from graph.wanted import ends, wanted
+from graph.wanted import wanted
 from ontology.claims import HELD, Told, Trust
-from ontology.facts import AsOf, Fact
+from ontology.facts import AsOf, Fact, ends
 from ontology.ids import EntityId
 from ontology.instants import Instant
 from ontology.schema import Kind, Schema
@@ -246,7 +246,7 @@ class _Search:
             id = each.candidate.id
             if id in self._facts:
                 fact = self._facts[id]
-                text = sentence(statement_of(fact.version), names, self._schema)
+                text = sentence(fact.version, names, self._schema)
                 told.append((FoundFact(fact=fact, sentence=text, holds=_holds(fact, as_of)), each))
             else:
                 told.append((self._chunks[id] if id in self._chunks else self._claims[id], each))

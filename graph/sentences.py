@@ -1,9 +1,11 @@
 """The sentence that stands for a value in a slot: what is searched, and what people and agents read. Pure."""
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
-from graph.searching import Statement
+from ontology.facts import Slot, ends
 from ontology.ids import EntityId
+from ontology.instants import Instant, format_instant
 from ontology.schema import Schema
 from ontology.values import Value, ValueType
 
@@ -11,18 +13,25 @@ Names = Mapping[EntityId, Sequence[str]]
 """What entities are called, the best name first."""
 
 
-def sentence(statement: Statement, names: Names, schema: Schema) -> str:
+class Said(Protocol):
+    """A value in a slot: a fact version, or a statement of an index."""
+
+    @property
+    def slot(self) -> Slot: ...
+
+    @property
+    def value(self) -> Value: ...
+
+
+def sentence(said: Said, names: Names, schema: Schema) -> str:
     """For people: the subject, the label of the predicate, the value, as in `Mira lives in Lisbon`."""
-    return f"{_best(statement.slot.subject, names)} {label(statement.slot.predicate, schema)} {_told(statement, names)}"
+    return f"{best(said.slot.subject, names)} {label(said.slot.predicate, schema)} {told(said.value, names)}"
 
 
-def searched(statement: Statement, names: Names, schema: Schema) -> str:
+def searched(said: Said, names: Names, schema: Schema) -> str:
     """For an index: the same sentence, with all the other names of both ends behind it."""
-    ends = [statement.slot.subject]
-    if statement.value.type is ValueType.ENTITY:
-        ends.append(EntityId(statement.value.text))
-    others = [name for end in ends for name in names.get(end, ())[1:]]
-    return " ".join([sentence(statement, names, schema), *dict.fromkeys(others)])
+    others = [name for end in ends(said.slot, said.value) for name in names.get(end, ())[1:]]
+    return " ".join([sentence(said, names, schema), *dict.fromkeys(others)])
 
 
 def label(predicate: str, schema: Schema) -> str:
@@ -34,14 +43,16 @@ def label(predicate: str, schema: Schema) -> str:
 def told(value: Value, names: Names) -> str:
     """A value in words."""
     if value.type is ValueType.ENTITY:
-        return _best(EntityId(value.text), names)
+        return best(EntityId(value.text), names)
     return f"{value.text} {value.qualifier}" if value.type is ValueType.QUANTITY else value.text
 
 
-def _told(statement: Statement, names: Names) -> str:
-    return told(statement.value, names)
+def day(at: Instant) -> str:
+    """An instant for people: as a day, where it is the first of one."""
+    return format_instant(at).removesuffix("T00:00:00Z")
 
 
-def _best(entity: EntityId, names: Names) -> str:
+def best(entity: EntityId, names: Names) -> str:
+    """What an entity is called; its id where it has no name."""
     called = names.get(entity, ())
     return called[0] if called else entity

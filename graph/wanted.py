@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ontology.facts import Slot
+from ontology.facts import Slot, ends
 from ontology.ids import EntityId
 from ontology.schema import Kind, Schema
-from ontology.values import Value, ValueType
+from ontology.values import Value
 
 LOOKED_AT_MAX: Final = 2_000
 """Hits of one list among which those that are wanted are looked for."""
@@ -52,11 +52,6 @@ def wanted(schema: Schema, kinds: Collection[Kind], predicates: Collection[str],
     elif kinds:
         others = frozenset(name for name, kind in of_kind.items() if kind not in kinds)
     return Wanted(predicates=asked, others=others, about=frozenset(about))
-
-
-def ends(slot: Slot, value: Value) -> tuple[EntityId, ...]:
-    """The entities that a statement is about, or points at."""
-    return (slot.subject, EntityId(value.text)) if value.type is ValueType.ENTITY else (slot.subject,)
 
 
 def enough(

@@ -8,7 +8,7 @@ from ontology.entries import End, Entry, Start
 from ontology.ids import EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.scope import Scope
-from ontology.values import Value, ValueKey
+from ontology.values import Value, ValueKey, ValueType
 
 Version = NewType("Version", int)
 """The version of a slot: the position of the last commit that touched it. A writer may expect one; 0 is *none yet*."""
@@ -63,6 +63,11 @@ class FactVersion:
     def touches(self, other: "Stretch") -> bool:
         """Whether its valid time meets or touches a stretch of valid time."""
         return self.valid_from <= other.valid_to and other.valid_from <= self.valid_to
+
+
+def ends(slot: Slot, value: Value) -> tuple[EntityId, ...]:
+    """The entities that a value in a slot is about, or points at."""
+    return (slot.subject, EntityId(value.text)) if value.type is ValueType.ENTITY else (slot.subject,)
 
 
 class Stretch(Protocol):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from graph.wanted import LOOKED_AT_MAX, Wanted, ends, enough, wanted
-from ontology.facts import Slot
+from graph.wanted import LOOKED_AT_MAX, Wanted, enough, wanted
+from ontology.facts import Slot, ends
 from ontology.ids import EntityId
 from ontology.packs import load_core
 from ontology.schema import Kind
