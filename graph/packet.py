@@ -9,7 +9,7 @@ from graph.expansion import Milliseconds
 from graph.fence import fenced, visible
 from graph.naming import NAME, names_of
 from graph.ports import Reader
-from graph.recall import Found, Gathered, Why, kind_of
+from graph.recall import Found, Gathered, Why
 from graph.searching import ChunkHit
 from graph.sentences import best, day, sentence
 from graph.tokens import Tokenizer
@@ -222,7 +222,7 @@ class _Packing:
         fact, version = each.fact, each.fact.version
         said = sentence(version, self._names, self._schema)
         told = self._evidence(version)
-        kind = kind_of(self._schema, version.slot.predicate)
+        kind = self._schema.kind_of(version.slot.predicate)
         claims = tuple(each.claim for each in told)
         rivals = self._rivals.get(version.id, 0)
         about = "; ".join(_about(fact, kind, claims, rivals))

@@ -52,21 +52,17 @@ def words_of(reader: SearchReader, terms: Sequence[str]) -> Words:
     sentences, counted = reader.term_counts(terms, ceiling=_FIRST_CEILING)
     counts = {term: counted.get(term, 0) for term in terms}
     limit = max(COMMON_MIN, int(sentences * COMMON_SHARE))
-    rarest = sorted(terms, key=lambda term: (counts[term], -len(term), term))
-    present = [term for term in rarest if counts[term]]
+    present = [term for term in _rarest_first(terms, counts) if counts[term]]
     doubtful = [term for term in present[:TERMS_MAX] if counts[term] >= _FIRST_CEILING]
     if limit >= _FIRST_CEILING and doubtful:
         _, exactly = reader.term_counts(doubtful, ceiling=min(limit + 1, _CEILING))
         counts |= exactly
-        rarest.sort(key=lambda term: (counts[term], -len(term), term))
-        present = [term for term in rarest if counts[term]]
     common = {term for term in present if counts[term] > limit or counts[term] >= _CEILING}
     if len(common) == len(present):  # no rarer ones remain
         common -= _rarest(reader, common, sentences, counts)
-        rarest.sort(key=lambda term: (counts[term], -len(term), term))
-        present = [term for term in rarest if counts[term]]
-    facts = [term for term in present if term not in common][:TERMS_MAX]
-    episodes = [term for term in rarest if term not in common][:TERMS_MAX]
+    rest = [term for term in _rarest_first(terms, counts) if term not in common]
+    facts = [term for term in rest if counts[term]][:TERMS_MAX]
+    episodes = rest[:TERMS_MAX]
     asked = {*facts, *episodes}
     return Words(
         of_facts=tuple(facts),
@@ -94,12 +90,17 @@ def _rarest(reader: SearchReader, common: Collection[str], sentences: int, count
         ceiling *= _FURTHER
     asked: set[str] = set()
     together = 0
-    for term in sorted(common, key=lambda term: (counts[term], -len(term), term)):
+    for term in _rarest_first(common, counts):
         together += counts[term]
         if asked and together > TOGETHER_MAX:
             break
         asked.add(term)
     return asked
+
+
+def _rarest_first(terms: Collection[str], counts: Mapping[str, int]) -> list[str]:
+    """Of words that are as rare the longest first."""
+    return sorted(terms, key=lambda term: (counts[term], -len(term), term))
 
 
 def _telling(count: int, sentences: int) -> float:

@@ -204,7 +204,7 @@ class _Gathering:
         accounted = [each.words for each in self._mentions.named]
         for name in {each.fact.version.slot.predicate for each in self._found.values() if each.why is Why.ASKED}:
             known = self._declared(name)
-            accounted += [name, label(name, self._schema), kind_of(self._schema, name).value]
+            accounted += [name, label(name, self._schema), self._schema.kind_of(name).value]
             accounted += [known.inverse] if known is not None and known.inverse is not None else []
         return stems(self._asking.text) <= stems(" ".join(accounted))
 
@@ -295,7 +295,7 @@ class _Gathering:
 
     def _is_wanted(self, name: str) -> bool:
         kinds = self._asking.kinds
-        return not kinds or kind_of(self._schema, name) in kinds
+        return not kinds or self._schema.kind_of(name) in kinds
 
     def _is_live(self, name: str) -> bool:
         known = self._declared(name)
@@ -313,12 +313,6 @@ class _Gathering:
             return True
         self._cut_by["milliseconds"] = None
         return False
-
-
-def kind_of(schema: Schema, predicate: str) -> Kind:
-    """What sort of thing is kept under a predicate; a fact where it is not declared."""
-    known = schema.predicates.get(predicate)
-    return Kind.FACT if known is None else known.kind
 
 
 def _ends(fact: Fact) -> tuple[EntityId, ...]:

@@ -181,6 +181,11 @@ class Schema:
             raise self._unknown(open_predicate.name, pointer)
         return known or open_predicate
 
+    def kind_of(self, predicate: str) -> Kind:
+        """What sort of thing is kept under a predicate; a fact where it is not declared."""
+        known = self.predicates.get(predicate)
+        return Kind.FACT if known is None else known.kind
+
     def is_a(self, type_name: str, ancestor: str) -> bool:
         """Whether every entity of the type is one of `ancestor`; a type is one of itself."""
         return type_name == ancestor or ancestor in self.ancestors(type_name)

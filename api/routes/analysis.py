@@ -1,12 +1,11 @@
 """What the shape of the graph tells: parts, middles, shortest ways, and the graph itself to take away."""
 
-import time
 from collections.abc import Sequence
 
 from starlette.responses import Response
 
 from api.routes.call import Call
-from api.routes.reading import Question, answered, ask, reading, sent, subject_of
+from api.routes.reading import Question, answered, ask, milliseconds, reading, sent, subject_of
 from api.routes.routing import READ, Routes
 from api.wire import rendering
 from api.wire.analysis import (
@@ -106,7 +105,7 @@ def export_graph(call: Call, query: GraphQuery) -> Response:
 
 def _snapshot(question: Question, query: AnalysisQuery) -> GraphSnapshot:
     limits = Limits(nodes=query.nodes_max, edges=query.edges_max, milliseconds=query.milliseconds_max)
-    return snapshot(question.reader, question.as_of, limits, lambda: time.monotonic() * 1000)
+    return snapshot(question.reader, question.as_of, limits, milliseconds)
 
 
 def _measured(graph: GraphSnapshot) -> Wire:

@@ -1,6 +1,5 @@
 """Things, and the walks from one to others."""
 
-import time
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
@@ -8,7 +7,7 @@ from typing import Final
 from starlette.responses import Response
 
 from api.routes.call import Call
-from api.routes.reading import Question, answered, ask, facts_answer, paged, reading, subject_of
+from api.routes.reading import Question, answered, ask, facts_answer, milliseconds, paged, reading, subject_of
 from api.routes.routing import LISTED, READ, Routes
 from api.routes.state import order_of
 from api.sensitive import note
@@ -93,7 +92,7 @@ def read_paths(call: Call, query: PathsQuery) -> Response:
             return answered(question, {"items": [], "truncated": None})
         valid_at = None if query.valid_at is None else question.as_of.valid_at
         budget = PathBudget(edges=PATH_EDGES_MAX, paths=query.limit, milliseconds=WALK_MILLISECONDS)
-        found = paths(reader, start.id, steps, question.as_of.known_at, valid_at, budget, _milliseconds)
+        found = paths(reader, start.id, steps, question.as_of.known_at, valid_at, budget, milliseconds)
         names = _names(reader, found.rows)
         for row in found.rows:
             _note(row, steps)
@@ -122,7 +121,7 @@ def _walked(question: Question, query: WalkQuery, seed: Entity) -> Response:
         hops=query.hops, nodes=query.nodes_max, edges=query.edges_max, fan_out=query.fan_out,
         milliseconds=query.milliseconds_max,
     )  # fmt: skip
-    found = neighbourhood(question.reader, [seed.id], question.as_of, budget, _milliseconds)
+    found = neighbourhood(question.reader, [seed.id], question.as_of, budget, milliseconds)
     versions = [fact.version for fact in found.facts]
     names = rendering.names_in(question.reader, versions, {seed.id: seed})
     heads = rendering.versions_of(question.reader, versions)
@@ -182,10 +181,6 @@ def _names(reader: Reader, rows: list[PathRow]) -> Names:
 
 def _entity(entity: Entity) -> dict[str, JSON]:
     return {"id": entity.id, "key": entity.key}
-
-
-def _milliseconds() -> float:
-    return time.monotonic() * 1000
 
 
 def _wrong(code: str, detail: str) -> Incorrect:

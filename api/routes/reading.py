@@ -86,6 +86,18 @@ def snapshot(call: Call, namespace: str, purpose: str, min_position: int | None)
     return newest(call.read, call, scope, min_position)
 
 
+def await_position(call: Call, scope: Permitted, min_position: int | None) -> None:
+    """Wait until a read sees the position that is asked for; what is indexed from then on has it."""
+    if min_position is not None:
+        with newest(call.read, call, scope, min_position):
+            pass
+
+
+def milliseconds() -> float:
+    """The clock of budgets: it only tells how long something takes."""
+    return time.monotonic() * 1000
+
+
 def newest(
     read: Callable[[Permitted], AbstractContextManager[Reader]], call: Call, scope: Permitted, min_position: int | None
 ) -> AbstractContextManager[Reader]:

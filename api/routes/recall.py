@@ -1,6 +1,5 @@
 """What an agent asks in the turn: a question in words, answered in a small dated packet."""
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +9,7 @@ from starlette.responses import Response
 
 from api.auth.permission import Permitted
 from api.routes.call import Call
-from api.routes.reading import moment, snapshot
+from api.routes.reading import await_position, milliseconds, moment, snapshot
 from api.routes.routing import READ, Routes
 from api.wire import recalled, rendering
 from api.wire.found import note_said
@@ -64,9 +63,7 @@ def recall(call: Call, query: NoQuery) -> Response:
     body = call.body(RecallBody)
     scope = call.scope(body.namespace, body.purpose, needs=Grant.READ)
     waiting = _waiting(call, scope)
-    if body.min_position is not None:
-        with snapshot(call, body.namespace, body.purpose, body.min_position):
-            pass  # what is indexed next has that position
+    await_position(call, scope, body.min_position)
     quarter = body.milliseconds // 4
     call.caught_up(scope, quarter)
     meaning = call.meaning(scope, body.question, quarter / 1000)
@@ -74,16 +71,16 @@ def recall(call: Call, query: NoQuery) -> Response:
         now = call.services.clock.now()
         schema = call.schemas.of(reader)
         as_of, judged_at, instants = _instants(reader, schema, body, now)
-        deadline = _milliseconds() + 2 * quarter  # from here on: the first date that is read loads a library
+        deadline = milliseconds() + 2 * quarter  # from here on: the first date that is read loads a library
         asking = Asking(text=instants.rest, as_of=as_of, kinds=body.wanted(), deadline=deadline)
         searching = _Search(reader, schema, asking, judged_at, meaning, episodes=body.episodes)
-        gathered = gather(reader, schema, asking, _milliseconds, searching)
+        gathered = gather(reader, schema, asking, milliseconds, searching)
         beside = Beside(
             held=sum(reader.held_counts().values()), waiting=min(waiting, WAITING_MAX),
             more_waiting=waiting > WAITING_MAX, remarks=(),
         )  # fmt: skip
         limits = Limits(tokens=body.tokens, lines=body.limit, deadline=deadline)
-        packet = pack(reader, schema, gathered, as_of, limits, beside, _TOKENIZER, _milliseconds)
+        packet = pack(reader, schema, gathered, as_of, limits, beside, _TOKENIZER, milliseconds)
         answer = _lines(reader, packet, as_of, judged_at) | _asked(reader, gathered, instants, body)
         answer |= live(schema, gathered.live) or {"live": []}
     answer |= _told(packet, beside, body)
@@ -119,7 +116,7 @@ class _Search:
             episodes=self._episodes, kinds=frozenset(self._asking.kinds), predicates=frozenset(), about=(),
             near=tuple(near), history=False, held=False, policy=BALANCED,
         )  # fmt: skip
-        self.found = search(self._reader, self._schema, sought, self._meaning, _milliseconds)
+        self.found = search(self._reader, self._schema, sought, self._meaning, milliseconds)
         items = [item for item, _ in self.found.items]
         return Searched(
             facts=[item.fact for item in items if isinstance(item, FoundFact)],
@@ -212,7 +209,3 @@ def _told(packet: Packet, beside: Beside, body: RecallBody) -> dict[str, JSON]:
             "milliseconds": body.milliseconds,
         },
     }
-
-
-def _milliseconds() -> float:
-    return time.monotonic() * 1000

@@ -1,6 +1,5 @@
 """Finding by words and by meaning: hits in the order of a policy, each with the parts of its score."""
 
-import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -8,7 +7,7 @@ from starlette.responses import Response
 
 from api.auth.permission import Permitted
 from api.routes.call import Call
-from api.routes.reading import answered, ask, snapshot, subject_of
+from api.routes.reading import answered, ask, await_position, milliseconds, snapshot, subject_of
 from api.routes.routing import READ, Routes
 from api.wire import answers
 from api.wire.bodies import SearchBody
@@ -55,9 +54,7 @@ def search_memory(call: Call, query: NoQuery) -> Response:
     if "held" in body.include:
         call.scope(body.namespace, body.purpose, needs=Grant.REVIEW)
     facts, episodes = _types(body)
-    if body.min_position is not None:
-        with snapshot(call, body.namespace, body.purpose, body.min_position):
-            pass  # what is indexed next has that position
+    await_position(call, scope, body.min_position)
     indexed, meaning = ready(call, scope, body.text)
     with snapshot(call, body.namespace, body.purpose, body.min_position) as reader:
         question = ask(call, reader, body)
@@ -68,7 +65,7 @@ def search_memory(call: Call, query: NoQuery) -> Response:
             about=_entities(reader, body.about, "about"), near=_entities(reader, body.near, "near"),
             history="history" in body.include, held="held" in body.include, policy=RECIPES[body.recipe],
         )  # fmt: skip
-        found = search(reader, schema, sought, meaning, lambda: time.monotonic() * 1000)
+        found = search(reader, schema, sought, meaning, milliseconds)
         known_at, served_at = question.as_of.known_at, question.served_at
         wire = found_wire(reader, schema, found, indexed, known_at=known_at, served_at=served_at)
         call.returns(len(found.items))

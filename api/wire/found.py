@@ -14,7 +14,7 @@ from graph.searching import ChunkHit
 from ontology.errors import JSON
 from ontology.ids import EpisodeId
 from ontology.instants import Instant
-from ontology.schema import Kind, Schema
+from ontology.schema import Schema
 
 
 def found_wire(
@@ -31,8 +31,7 @@ def found_wire(
     def shown(item: Item) -> Wire:
         match item:
             case FoundFact(fact=fact, sentence=sentence, holds=holds):
-                declared = schema.predicates.get(fact.version.slot.predicate)
-                kind = Kind.FACT if declared is None else declared.kind
+                kind = schema.kind_of(fact.version.slot.predicate)
                 row = rendering.fact(fact, names, heads, known_at, served_at)
                 return {"type": "fact", "sentence": sentence, "holds": holds, "kind": kind.value, **row}
             case FoundClaim(told=each, sentence=sentence):

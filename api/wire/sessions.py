@@ -159,8 +159,7 @@ def extracted(operations: Iterable[Operation], schema: Schema) -> dict[str, JSON
     for operation in operations:
         receipts = {} if operation.receipts is None else orjson.loads(operation.receipts)
         for claim in receipts.get("claims", ()):
-            known = schema.predicates.get(claim["predicate"])
-            kind = Kind.FACT if known is None else known.kind
+            kind = schema.kind_of(claim["predicate"])
             found.setdefault(kind.value, []).append({**claim, "operation": operation.id})
     return dict(found)
 

@@ -22,7 +22,7 @@ FENCED = re.compile(r"\n<<<memory ([0-9a-f]{8})\n(.*)\n\1 memory>>>\n", re.DOTAL
 @pytest.fixture(autouse=True)
 def _time_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, no packet is cut by the time unless a test wants it so."""
-    monkeypatch.setattr("api.routes.recall._milliseconds", lambda: 0.0)
+    monkeypatch.setattr("api.routes.recall.milliseconds", lambda: 0.0)
 
 
 @pytest.fixture
@@ -280,7 +280,7 @@ def test_where_there_is_no_time_what_is_named_is_told_all_the_same_and_the_cut_t
     story: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticks = count()
-    monkeypatch.setattr("api.routes.recall._milliseconds", lambda: float(next(ticks)))
+    monkeypatch.setattr("api.routes.recall.milliseconds", lambda: float(next(ticks)))
     packet = ask(story, "Where does mira live?", milliseconds=1)
 
     assert sentences(packet)[0] == "Mira Duarte lives in Lisbon"

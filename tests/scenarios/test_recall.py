@@ -12,7 +12,7 @@ from tests.scenarios.world import Row, World
 @pytest.fixture(autouse=True)
 def _time_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, no packet that is made in this process is cut by the time."""
-    monkeypatch.setattr("api.routes.recall._milliseconds", lambda: 0.0)
+    monkeypatch.setattr("api.routes.recall.milliseconds", lambda: 0.0)
 
 
 def told(packet: dict[str, Any], predicate: str) -> list[str]:
