@@ -38,6 +38,9 @@ PROFILE_NOTE: Final = "profile_note"
 TOKENS_MAX: Final = 600
 FACTS_MAX: Final = 1_000
 """So many facts of a subject are looked at, those that began last."""
+_MARKS_TOKENS: Final = 16
+"""By which the same text may have fewer tokens with another digest in its marks: what goes beyond that need not be
+counted as a whole."""
 _NAME_CHARS_MAX: Final = 80
 _SENTENCE_CHARS_MAX: Final = 300
 
@@ -118,10 +121,13 @@ def profile_of(
     counts = tokenizer or CautiousTokenizer()
     title = f"What is known of {_cut(visible(names[subject][0]), _NAME_CHARS_MAX)}, as of {day(as_of.valid_at)}."
     lines: list[Line] = []
+    used = counts.count(fenced([title], (), ()))
     for part, fact in ordered:
         line = Line(fact=fact, part=part, text=_line(fact, part, names, schema))
-        if counts.count(_text(title, [*lines, line])) <= tokens_max:
+        more = used + counts.count(line.text)
+        if more <= tokens_max + _MARKS_TOKENS and (more := counts.count(_text(title, [*lines, line]))) <= tokens_max:
             lines.append(line)
+            used = more
         else:
             left[Left.BUDGET] += 1
     text = _text(title, lines)
