@@ -16,11 +16,8 @@ from ontology.instants import SECOND, Instant, parse_instant
 from ontology.scope import Scope
 from ontology.values import ValueType
 from tests.conftest import SeededRandomness
-from tests.contract.conftest import STORES
 from tests.contract.world import CORE, SCOPE, World
 
-SEARCHING: Final = list(STORES)
-"""The stores that have an index."""
 FAR: Final = parse_instant("2100-01-01")
 MODEL: Final = "hashing"
 DIMENSIONS: Final = 8

@@ -1,6 +1,5 @@
 """Searching by words and by names, on every store that has an index."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from graph import transfer
 from graph.ledger import ledger_hash
-from graph.ports import MemoryStore, Page
+from graph.ports import Page
 from graph.searching import Chunk, Statement, ToIndex
 from graph.sqlite_store.store import SqliteStore
 from graph.terms import terms
@@ -16,27 +15,16 @@ from ontology.errors import Busy
 from ontology.facts import AsOf
 from ontology.instants import DAY, Instant
 from ontology.scope import scope_of
-from tests.contract.conftest import STORES
-from tests.contract.search_world import FAR, MANY, SEARCHING, Searched, found
+from tests.contract.search_world import FAR, MANY, Searched, found
 from tests.contract.test_forgetting import Known
-from tests.contract.world import FUNCTIONAL, SCOPE, World, claim, correct, erase, retract
-from tests.neo4j.stores import marked
+from tests.contract.world import SCOPE, World, claim, correct, erase, retract
 
 OTHER = scope_of("acme", "team")
 ELSEWHERE = scope_of("zeta")
 
 
-@pytest.fixture(params=marked(SEARCHING))
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    opened = STORES[request.param](tmp_path)
-    yield opened
-    opened.close()
-
-
 @pytest.fixture
-def searched(store: MemoryStore) -> Searched:
-    world = World(store)
-    world.declare(*FUNCTIONAL)
+def searched(world: World) -> Searched:
     return Searched(world)
 
 

@@ -1,8 +1,6 @@
 """Questions that are written in the syntax of a search engine or a database: words like any others, on every store."""
 
-from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -10,10 +8,8 @@ import pytest
 from graph.ports import MemoryStore
 from graph.terms import terms
 from ontology.scope import scope_of
-from tests.contract.conftest import STORES
-from tests.contract.search_world import FAR, SEARCHING, Searched
+from tests.contract.search_world import FAR, Searched
 from tests.contract.world import SCOPE, World, claim
-from tests.neo4j.stores import marked
 
 THEIRS: Final = scope_of("zeta")
 SECRET: Final = "zqxsecret"
@@ -37,10 +33,9 @@ _WORDS: Final = (OURS, SECRET, f"{OURS} {SECRET}", f"{OURS}\u2019{SECRET}", "")
 CORPUS: Final = [heart.format(word) for heart, word in product(_HEARTS, _WORDS)]
 
 
-@pytest.fixture(params=marked(SEARCHING))
-def searched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Searched]:
+@pytest.fixture
+def searched(store: MemoryStore) -> Searched:
     """A tenant with one violet thing, and another with a secret."""
-    store: MemoryStore = STORES[request.param](tmp_path)
     found = Searched(World(store))
     for scope, word in ((SCOPE, OURS), (THEIRS, SECRET)):
         found.world.write(
@@ -49,8 +44,7 @@ def searched(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Searche
         )  # fmt: skip
         found.record(f"It is {word} and x.", scope=scope)
         found.index(scope=scope)
-    yield found
-    store.close()
+    return found
 
 
 def test_there_are_three_hundred_questions() -> None:

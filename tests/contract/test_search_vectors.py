@@ -1,21 +1,16 @@
 """Searching by meaning, on every store that has an index: whose vectors, of what, and at which instants."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pytest
 
-from graph.ports import MemoryStore
 from graph.searching import Model, Models
 from ontology.errors import Incorrect
 from ontology.scope import Scope, scope_of
-from tests.contract.conftest import STORES
-from tests.contract.search_world import DIMENSIONS, MANY, MODEL, SEARCHING, Searched, embedded, found, keyed
+from tests.contract.search_world import DIMENSIONS, MANY, MODEL, Searched, embedded, found, keyed
 from tests.contract.test_forgetting import Known
-from tests.contract.world import FUNCTIONAL, SCOPE, World, claim, erase
-from tests.neo4j.stores import marked
+from tests.contract.world import SCOPE, World, claim, erase
 
 OTHER: Final = scope_of("acme", "team")
 ELSEWHERE: Final = scope_of("zeta")
@@ -23,17 +18,8 @@ HASHING: Final = Model(name=MODEL, dimensions=DIMENSIONS)
 BETTER: Final = Model(name="better ✓", dimensions=DIMENSIONS)
 
 
-@pytest.fixture(params=marked(SEARCHING))
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
-    opened = STORES[request.param](tmp_path)
-    yield opened
-    opened.close()
-
-
 @pytest.fixture
-def searched(store: MemoryStore) -> Searched:
-    world = World(store)
-    world.declare(*FUNCTIONAL)
+def searched(world: World) -> Searched:
     begin(searched := Searched(world))
     return searched
 
