@@ -1,15 +1,13 @@
 """A small server that speaks the OpenAI embeddings protocol: by itself as it should, else as a test tells it to."""
 
 import json
-import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.embedding import HashingEmbedder
+from tests.local_server import Handler, LocalServer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +18,7 @@ class Answer:
     after_seconds: float = 0.0
 
 
-class EmbeddingServer:
+class EmbeddingServer(LocalServer):
     """Gives the answers in their order, then those of a hashing embedder; keeps the requests."""
 
     def __init__(self, *answers: Answer) -> None:
@@ -31,44 +29,21 @@ class EmbeddingServer:
         self.answers = list(answers)
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Embedding(Handler):
             protocol_version = "HTTP/1.1"
 
-            def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            def told(self, request: Any) -> tuple[int, bytes, Mapping[str, str]]:
                 server.requests.append(request)
                 server.keys.append(self.headers["Authorization"])
                 server.paths.append(self.path)
                 answer = server.answers.pop(0) if server.answers else server.embedded(request["input"])
                 time.sleep(answer.after_seconds)
-                with suppress(ConnectionError):  # who timed out is gone
-                    self.send_response(answer.status)
-                    for name, value in answer.headers.items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(answer.body)))
-                    self.end_headers()
-                    self.wfile.write(answer.body)
+                return answer.status, answer.body, answer.headers
 
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        super().__init__(Embedding)
 
     def embedded(self, texts: list[str]) -> Answer:
         return answer(self.embedder.embed(texts).tolist())
-
-    @contextmanager
-    def running(self) -> Iterator["EmbeddingServer"]:
-        thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
-        thread.start()
-        try:
-            yield self
-        finally:
-            self._http.shutdown()
-            self._http.server_close()
-            thread.join()
 
 
 def answer(rows: list[Any], *, backwards: bool = False) -> Answer:

@@ -261,7 +261,7 @@ def modelled(api: Api) -> Iterator[Callable[..., tuple[Api, ChatServer]]]:
         server = ChatServer(answers)  # type: ignore[arg-type]
         running.append(server.running())
         running[-1].__enter__()
-        named: Any = openai_model("small", base_url=server.base_url, api_key="none")
+        named: Any = openai_model("small", base_url=server.url, api_key="none")
         services = replace(api.services, reads=InstalledExtractors(("llm",), named))
         return Api(services, api.clock, api.client), server
 

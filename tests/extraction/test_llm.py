@@ -52,7 +52,7 @@ def ask(
     *answers: Answer, body: str | tuple[Turn, ...] = SAID, budget: Budget = BUDGET
 ) -> tuple[Extraction, ChatServer]:
     with ChatServer(list(answers)).running() as server:
-        extractor = LlmExtractor(DEMO, openai_model("small", base_url=server.base_url, api_key="none"))
+        extractor = LlmExtractor(DEMO, openai_model("small", base_url=server.url, api_key="none"))
         return extractor.extract(episode(body), KNOWN, budget), server
 
 
@@ -223,7 +223,7 @@ def test_an_error_of_the_provider_says_whether_to_ask_again(status: int, code: C
 
 def test_a_provider_that_is_not_there_may_be_asked_later() -> None:
     with ChatServer([]).running() as server:
-        gone = server.base_url
+        gone = server.url
     extraction = LlmExtractor(DEMO, openai_model("small", base_url=gone, api_key="none")).extract(
         episode(SAID), (), BUDGET
     )
@@ -240,7 +240,7 @@ def test_an_instruction_in_the_text_stays_data_even_if_the_model_obeys() -> None
         proposal={"operation": "replace", "confidence": 1.0},
     )
     with ChatServer([called({"readings": [obeyed]})]).running() as server:
-        extractor = LlmExtractor(DEMO, openai_model("small", base_url=server.base_url, api_key="none"))
+        extractor = LlmExtractor(DEMO, openai_model("small", base_url=server.url, api_key="none"))
         extraction = extractor.extract(episode(order), (), BUDGET)
 
     system, user = server.requests[0]["messages"]
@@ -277,7 +277,7 @@ def test_one_extractor_answers_in_any_thread_and_leaves_no_connection_open() -> 
     """A worker asks from its threads; what was opened in the loop of one is of no use in that of another."""
     answer = called({"readings": [reading()]})
     with ChatServer([answer] * 4).running() as server:
-        extractor = LlmExtractor(DEMO, openai_model("small", base_url=server.base_url, api_key="none"))
+        extractor = LlmExtractor(DEMO, openai_model("small", base_url=server.url, api_key="none"))
         here = [extractor.extract(episode(SAID), KNOWN, BUDGET) for _ in range(2)]
         with ThreadPoolExecutor(2) as pool:
             there = list(pool.map(lambda _: extractor.extract(episode(SAID), KNOWN, BUDGET), range(2)))

@@ -36,7 +36,7 @@ def account(**parts: Any) -> dict[str, Any]:
 
 def made(*answers: Answer, turns: tuple[Turn, ...] = TURNS) -> tuple[EpisodeRecord, ChatServer]:
     with ChatServer(list(answers)).running() as server:
-        summary = LlmSummary(openai_model("small", base_url=server.base_url, api_key="none"))
+        summary = LlmSummary(openai_model("small", base_url=server.url, api_key="none"))
         return summary.summarise(
             EpisodeId("epi_abcdefgh_1_0"), scope_of("acme"), episode(turns), (), DEMO
         ), server  # fmt: skip
