@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from consolidation.finish import EVIDENCE_READ, Draft
 from consolidation.forgetting.graves import FORGOTTEN, Graves
-from consolidation.forgetting.plan import NAMES
 from consolidation.items import Read
 from consolidation.lookup import Context
 from consolidation.policy import (
@@ -26,6 +25,7 @@ from consolidation.profile_notes import check_note
 from consolidation.receipts import ItemReceipt, Result
 from consolidation.serving import Served
 from consolidation.slotwork import SlotWork
+from graph.naming import NAMING
 from graph.ports import Transaction
 from ontology.claims import Claim, Lifecycle, Told, Trust
 from ontology.errors import Forbidden, NotFound, Refused, Violation, shown
@@ -146,7 +146,7 @@ class Gate:
     def _forgotten(self, claim: Claim) -> Held | None:
         """That a name waits which was forgotten: nobody knows whether it is the same one's."""
         value = claim.value
-        if claim.slot.predicate not in NAMES or value is None or not claim.entry.asserts:
+        if claim.slot.predicate not in NAMING or value is None or not claim.entry.asserts:
             return None
         stone = self._graves.holding(value.text)
         if stone is None:

@@ -14,7 +14,7 @@ from api.wire.episodes import episode_document
 from api.wire.rendering import Wire
 from consolidation.forgetting.graves import Graves
 from consolidation.forgetting.mentions import Mentions, mentioning
-from consolidation.forgetting.plan import NAMES
+from graph.naming import ALIAS, NAME
 from graph.periods import ALWAYS, valid_order
 from graph.ports import Order, OrderKey, Page
 from ontology.claims import HELD, Entity, Told
@@ -232,7 +232,7 @@ def _mentions_of(question: Question, subject: Entity) -> Mentions:
     """What finds the names and the key of a subject, those that it had once too."""
     words = [] if subject.key is None else [subject.key]
     page = Page(SCAN)
-    for predicate in NAMES:
+    for predicate in (NAME, ALIAS):
         found = question.reader.history(
             subject.id, predicate, question.as_of.known_at, ALWAYS, certain=False, order=Order.VALID, page=page
         )

@@ -9,6 +9,7 @@ from typing import Final
 import orjson
 
 from consolidation.forgetting.mentions import Mentions, mentioning
+from graph.naming import NAMING
 from graph.paging import each_told
 from graph.ports import OrderKey, Page, Transaction
 from ontology.claims import Entity, Source, Told
@@ -33,7 +34,6 @@ from ontology.sessions import Session
 from ontology.tombstones import Marked, Target, Tombstone
 from ontology.values import entity_value, value_key
 
-NAMES: Final = ("name", "alias")
 PAGE: Final = 500
 
 
@@ -233,7 +233,7 @@ class _Gathering:
         plan.claims |= {each.claim.id: each for each in told}
 
     def _known_by(self, subject: Entity, told: Iterable[Told]) -> None:
-        names = [t.claim.value.text for t in told if t.claim.value is not None and t.claim.slot.predicate in NAMES]
+        names = [t.claim.value.text for t in told if t.claim.value is not None and t.claim.slot.predicate in NAMING]
         words = [(Marked.NAME, name) for name in names]
         if subject.key is not None:
             words.append((Marked.KEY, subject.key))

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeVar
 
 from graph.journal_rows import lost_words
+from graph.naming import NAMING
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.forgetting import WIPE, Forgetting
 from graph.sqlite_store.keys import Keys
-from graph.sqlite_store.passages import NAMING, PassagesOfCommits
+from graph.sqlite_store.passages import PassagesOfCommits
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Transition
 from ontology.episodes import Quote, Verbatim, WordsGone, has_words

@@ -7,10 +7,11 @@ import orjson
 
 from graph import decoding
 from graph.forgetting import KeptAnswer
+from graph.naming import NAMING
 from graph.sqlite_store.claims import ClaimReads
 from graph.sqlite_store.connection import Connection
 from graph.sqlite_store.keys import Keys
-from graph.sqlite_store.passages import NAMING, PassagesOfCommits
+from graph.sqlite_store.passages import PassagesOfCommits
 from graph.sqlite_store.sessions import let_go
 from graph.tombstones import tombstone_row
 from ontology.claims import Source, Told

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from graph import decoding
+from graph.naming import NAMING
 from graph.searching import Chunk, Model, Statement, TextKey, Vector
 from graph.sqlite_store.connection import Connection, Row
-from graph.sqlite_store.passages import CHUNK, NAMING, SERVING, TARGET, Passages
+from graph.sqlite_store.passages import CHUNK, SERVING, TARGET, Passages
 from ontology.errors import Incorrect, shown
 from ontology.ids import ENTITY, EPISODE, EpisodeId, Ledger
 from ontology.scope import Scope

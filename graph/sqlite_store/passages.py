@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from graph.naming import ALIAS, NAME
+from graph.naming import NAMING
 from graph.searching import text_key
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.keys import Keys
@@ -22,9 +22,6 @@ SENTENCE: Final = 0
 CHUNK: Final = 1
 NAMES: Final = 2
 """The kinds of postings; passages are of the first two."""
-
-NAMING: Final = frozenset({NAME, ALIAS})
-"""The predicates whose values stand in the sentences about other facts."""
 
 SERVING: Final = "serving"
 TARGET: Final = "target"
