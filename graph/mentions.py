@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from graph.ports import Page, Reader
+from graph.naming import shows
+from graph.ports import Reader
 from graph.topics import SMALL_WORDS
 from ontology.claims import Entity
 from ontology.facts import AsOf
 from ontology.ids import EntityId
-from ontology.values import entity_value, value_key
 
 WORDS_MAX: Final = 200
 """So many words of a question are looked through."""
@@ -283,14 +283,14 @@ def _chosen(
     named: dict[EntityId, tuple[Span, Named]] = {}
     unclear: list[Unclear] = []
     cut = text.cut
-    shows: dict[EntityId, bool] = {}
+    seen: dict[EntityId, bool] = {}
     for (how, span), ids in sorted(found.items(), key=_best_first):
         if any(span.meets(other) for other in taken):
             continue
         for id in ids:
-            if id in known and id not in shows:
-                shows[id] = _shows(reader, id, as_of)
-        visible = [id for id in ids if shows.get(id)]
+            if id in known and id not in seen:
+                seen[id] = shows(reader, id, as_of)
+        visible = [id for id in ids if seen.get(id)]
         if not visible:
             continue
         taken.append(span)
@@ -313,15 +313,6 @@ def _best_first(item: tuple[tuple[How, Span], object]) -> tuple[How, int, Span]:
 
 def _place(item: tuple[Span, Named]) -> Span:
     return item[0]
-
-
-def _shows(reader: Reader, id: EntityId, as_of: AsOf) -> bool:
-    """Whether a visible fact is about it or points at it: what does not show is not there for the caller."""
-    one = Page(1)
-    return bool(
-        reader.state([(id, None)], as_of, certain=False, page=one)
-        or reader.holders(value_key(entity_value(id)), None, as_of, certain=False, page=one)
-    )
 
 
 def _words(name: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What an entity is called at two instants: the words for people, where ids and keys are for machines."""
+"""Whether an entity shows at two instants, and what it is called: words for people, where ids are for machines."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -7,7 +7,7 @@ from graph.ports import PAIRS_MAX, Page, Reader
 from ontology.claims import Entity
 from ontology.facts import AsOf
 from ontology.ids import EntityId
-from ontology.values import ValueType
+from ontology.values import ValueType, entity_value, value_key
 
 NAME: Final = "name"
 ALIAS: Final = "alias"
@@ -35,6 +35,16 @@ def names_of(reader: Reader, entities: Iterable[EntityId], as_of: AsOf) -> dict[
             )  # fmt: skip
             found[version.slot.subject].append((rank, version.value.text))
     return {id: _named(id, [text for _, text in sorted(found[id])], known.get(id)) for id in ids}
+
+
+def shows(reader: Reader, id: EntityId, as_of: AsOf) -> bool:
+    """Whether a fact that is visible at `as_of` is about an entity, or points at it: one that does not show is not
+    there for the caller."""
+    one = Page(1)
+    return bool(
+        reader.state([(id, None)], as_of, certain=False, page=one)
+        or reader.holders(value_key(entity_value(id)), None, as_of, certain=False, page=one)
+    )
 
 
 def _named(id: EntityId, names: list[str], entity: Entity | None) -> tuple[str, ...]:

@@ -15,14 +15,14 @@ from api.wire import answers, rendering
 from api.wire.queries import EntitiesQuery, FactsQuery, NeighbourhoodQuery, PathsQuery, WalkQuery
 from api.wire.rendering import Names, Wire
 from graph.expansion import PathBudget, PathRow, Step, paths
+from graph.naming import shows
 from graph.neighbourhood import Budget, Reached, neighbourhood
-from graph.ports import Page, Reader
+from graph.ports import Reader
 from ontology.claims import Entity
 from ontology.errors import JSON, Incorrect, NotFound, Violation, shown
-from ontology.facts import AsOf
 from ontology.ids import EntityId
 from ontology.schema import check_predicate_name
-from ontology.values import Value, entity_value, value_key
+from ontology.values import Value, entity_value
 
 STEPS_MAX: Final = 6
 PATH_EDGES_MAX: Final = 5_000
@@ -106,14 +106,6 @@ def visible(question: Question, text: str) -> Entity:
     if entity is None or not shows(question.reader, entity.id, question.as_of):
         raise NotFound(f"no entity {shown(text)} shows in this scope at these instants")
     return entity
-
-
-def shows(reader: Reader, id: EntityId, as_of: AsOf) -> bool:
-    """Whether a fact that is visible at `as_of` is about an entity, or points at it."""
-    one = Page(1)
-    if reader.state([(id, None)], as_of, certain=False, page=one):
-        return True
-    return bool(reader.holders(value_key(entity_value(id)), None, as_of, certain=False, page=one))
 
 
 def _walked(question: Question, query: WalkQuery, seed: Entity) -> Response:

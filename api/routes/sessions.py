@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from api.auth.permission import Permitted
 from api.routes.call import Call
-from api.routes.entities import shows
 from api.routes.operations import POLL_SECONDS
 from api.routes.profiles import profile_at, profile_document_of
 from api.routes.reading import ask, reading, subject_of
@@ -33,6 +32,7 @@ from api.wire.sessions import (
 )
 from consolidation.idempotency import Written
 from consolidation.sessions import document
+from graph.naming import shows
 from ontology.errors import JSON
 from ontology.facts import FactVersion
 from ontology.grants import Grant
