@@ -159,6 +159,15 @@ def await_ready(client: httpx2.Client) -> None:
         time.sleep(0.2)
 
 
+def await_head(events: Callable[[], Any], head: int) -> None:
+    """Wait until a server shows a commit: one that has just begun shows the commit before as long as another, which
+    indexes, has the lock that would tell it that all of this one is there."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while events()["head"] < head:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
 def test_each_route_that_needs_the_store_is_asked(asking: Asking) -> None:
     needing = {
         (route.method, route.path.replace(":path", ""))
@@ -184,7 +193,9 @@ def test_a_dead_server_is_503_on_each_route_found_by_doctor_and_waited_for_at_th
     finally:
         neo4j.start()
     try:
-        assert Server(starting).get("/v1/events") == before
+        restarted = Server(starting)
+        await_head(lambda: restarted.get("/v1/events"), before["head"])
+        assert restarted.get("/v1/events") == before
         starting.interrupt()
         assert starting.end().code == 0
     finally:
@@ -194,6 +205,7 @@ def test_a_dead_server_is_503_on_each_route_found_by_doctor_and_waited_for_at_th
     [failed] = [check for check in doctor.document["checks"] if not check["fine"]]
     assert (failed["check"], "cannot be reached" in failed["finding"]) == ("store", True)
     await_ready(client)
+    await_head(lambda: client.get("/v1/events").json(), before["head"])
     assert client.get("/v1/events").json() == before
     for route, ask in asking.items():
         if route[0] == "GET":
