@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from graph.aside import Aside, Late
@@ -46,6 +46,8 @@ class Indexed:
     """What is not found yet, or not by meaning."""
     problem: str | None
     """Why not, where it is not just a matter of time."""
+    models: Models
+    """Of the tenant, at that moment: a question that follows need not ask for them again."""
 
 
 class Indexer:
@@ -110,7 +112,7 @@ class Indexer:
             pass
         except (Busy, Unavailable) as exc:
             log.warning("indexing before a question stopped: %s", exc.slug)
-            return Indexed(to_index=self.standing(scope).to_index, problem=exc.message)
+            return replace(self.standing(scope), problem=exc.message)
         return self.standing(scope)
 
     def findings(self) -> list[Finding]:
@@ -156,7 +158,7 @@ class Indexer:
             models = reader.models()
             ours = None if self._embedder is None else self._embedder.name
             asked = models.serving.name if models.serving is not None and self._mismatch(models) else ours
-            return Indexed(to_index=reader.to_index(asked), problem=self._problem(models))
+            return Indexed(to_index=reader.to_index(asked), problem=self._problem(models), models=models)
 
     # ---- how much at once
 
