@@ -124,12 +124,12 @@ class Facts:
 
         Where it is only counted, what holds at another time is looked for among the best alone.
         """
-        if not self.words.of_facts:
+        if not self.words.asked:
             return [], [], False
 
         def give(limit: int, *, history: bool) -> list[FactHit]:
             return self.reader.match_facts(
-                self.words.of_facts, self.as_of, predicates=self.only.predicates, history=history, limit=limit
+                self.words.asked, self.as_of, predicates=self.only.predicates, history=history, limit=limit
             )
 
         now = self._with_common(self._wanted(partial(give, history=False), self.pool))

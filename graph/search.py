@@ -17,7 +17,7 @@ from graph.neighbourhood import Budget, neighbourhood
 from graph.ports import Reader
 from graph.ranking import Candidate, Policy, Ranked, Tier, rank
 from graph.rarity import words_of
-from graph.searching import ChunkHit, Statement
+from graph.searching import ChunkHit, Statement, Texts
 from graph.sentences import searched, sentence
 from graph.terms import terms
 from graph.wanted import wanted
@@ -130,7 +130,9 @@ class _Search:
         self._reader = reader
         self._schema = schema
         self._sought = sought
-        self._words = words_of(reader, terms(sought.text))
+        asked = terms(sought.text)
+        self._words = words_of(reader, Texts.SENTENCES, asked)
+        self._said = words_of(reader, Texts.CHUNKS, asked if sought.episodes else [])
         self._vectors = _vectors(sought.policy, meaning)
         self._vector = meaning.vector if self._vectors.used else None
         self._model = meaning.model or ""
@@ -157,8 +159,8 @@ class _Search:
             self._cut["limit"] = None
         return Found(
             items=self._told(ranked[: sought.limit]),
-            dropped=self._words.dropped,
-            cut=self._words.cut,
+            dropped=_either(self._words.dropped, self._said.dropped),
+            cut=_either(self._words.cut, self._said.cut),
             vectors=self._vectors_searched(),
             suppressed=suppressed,
             truncated=tuple(self._cut),
@@ -190,7 +192,7 @@ class _Search:
 
     def _gather_episodes(self) -> None:
         known_at = self._sought.as_of.known_at
-        texts = self._words.of_episodes
+        texts = self._said.asked
         by_words = self._reader.match_chunks(texts, known_at, limit=self._pool) if texts else []
         vector = self._vector
         by_meaning = [] if vector is None else self._reader.near_chunks(vector, self._model, known_at, limit=self._pool)
@@ -201,9 +203,9 @@ class _Search:
         for hit in (*by_meaning, *by_words):
             id = _chunk_id(hit)
             self._chunks[id] = hit
-            self._candidates[id] = self._said(id, hit, worded.get(id), near.get(id))
+            self._candidates[id] = self._episode(id, hit, worded.get(id), near.get(id))
 
-    def _said(self, id: str, hit: ChunkHit, text: float | None, vector: float | None) -> Candidate:
+    def _episode(self, id: str, hit: ChunkHit, text: float | None, vector: float | None) -> Candidate:
         recorded = hit.episode
         said_at = recorded.episode.observed_at or recorded.recorded_at
         verbatim = recorded.verbatim
@@ -296,6 +298,10 @@ def _holds(fact: Fact, as_of: AsOf) -> str:
     if fact.version.visible_at(as_of):
         return "now"
     return "later" if fact.version.valid_from > as_of.valid_at else "earlier"
+
+
+def _either(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*one, *other)))
 
 
 def _chunk_id(hit: ChunkHit) -> str:
