@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from graph.naming import shows
 from graph.ports import Reader
-from graph.topics import SMALL_WORDS
+from graph.topics import SMALL_WORDS, unjoined
 from ontology.claims import Entity
 from ontology.facts import AsOf
 from ontology.ids import EntityId
@@ -40,8 +40,8 @@ _FUZZY_CHARS: Final = 5
 
 _SPACED: Final = re.compile(r"\S+")
 _WORD: Final = re.compile(r"[^\W_]+")
-_POSSESSIVE: Final = re.compile(r"(?<=\w)['’]s?$", re.IGNORECASE)
-_AROUND: Final = ".,;:!?\"'()[]{}<>«»„“”‘’¿¡…`*"
+_INSIDE: Final = frozenset("_@#/&%+-\\")
+"""Marks that may begin or end a key."""
 
 
 _Names = defaultdict[tuple[str, ...], dict[EntityId, None]]
@@ -123,6 +123,8 @@ class _Text:
         """Of each word, whether it is written as a name is: with a capital letter, or a digit."""
         self.pieces: list[tuple[str, Span]] = []
         """What stands between blanks, without the marks around it, and the words that it is made of."""
+        self.written: list[str] = []
+        """The same with their possessives, which belong to the name of `McDonald's`."""
         self._places: list[tuple[int, int]] = []
         self.cut = False
         for piece in _SPACED.finditer(self.question):
@@ -132,16 +134,17 @@ class _Text:
             self._add(piece)
 
     def _add(self, piece: re.Match[str]) -> None:
-        bare = piece[0].strip(_AROUND)
-        bare = _POSSESSIVE.sub("", bare)
-        offset = piece.start() + piece[0].find(bare)
+        written = _stripped(piece[0])
+        joined = unjoined(written)
+        offset = piece.start() + piece[0].find(written)
         start = len(self.words)
-        for word in _WORD.finditer(bare):
+        for word in _WORD.finditer(joined):
             self.words.append(_folded(word[0]))
             self.named.append(_looks_like_name(word[0]))
             self._places.append((offset + word.start(), offset + word.end()))
         if len(self.words) > start:
-            self.pieces.append((bare, Span(start, len(self.words))))
+            self.pieces.append((_stripped(joined), Span(start, len(self.words))))
+            self.written.append(written)
 
     def telling(self) -> str:
         """The words that may be names; of a long question those that are written as names."""
@@ -163,7 +166,11 @@ class _Text:
         for first in range(len(self.pieces)):
             for last in range(first, min(first + _RUN_MAX, len(self.pieces))):
                 pieces = self.pieces[first : last + 1]
-                yield [piece for piece, _ in pieces], Span(pieces[0][1].start, pieces[-1][1].end)
+                span = Span(pieces[0][1].start, pieces[-1][1].end)
+                written = self.written[first : last + 1]
+                plain = [piece.replace("’", "'") for piece in written]
+                for said in dict.fromkeys(map(tuple, ([piece for piece, _ in pieces], written, plain))):
+                    yield list(said), span
 
 
 def _by_key(reader: Reader, text: _Text) -> Iterator[tuple[Span, Entity]]:
@@ -222,14 +229,29 @@ def _names_like(reader: Reader, text: str, as_of: AsOf) -> _Names:
 
 
 def _written_as_names(text: _Text) -> list[str]:
-    """Runs of pieces that begin with a capital letter or hold a digit, the longest first."""
-    runs = [pieces for pieces, _ in text.runs() if _looks_like_name(pieces[0])]
+    """Runs of pieces that begin as a name does, the longest first."""
+    runs = [pieces for pieces, _ in text.runs() if _looks_like_name(pieces[0]) or _has_no_case(pieces[0])]
     runs.sort(key=len, reverse=True)
     return list(dict.fromkeys(" ".join(pieces) for pieces in runs))[:_LOOK_UPS_MAX]
 
 
 def _looks_like_name(piece: str) -> bool:
     return piece[:1].isupper() or any(character.isdigit() for character in piece)
+
+
+def _has_no_case(piece: str) -> bool:
+    """Whether it is of a script without capitals, in which a name looks as any word does."""
+    return piece[:1].isalpha() and piece[:1].upper() == piece[:1].lower()
+
+
+def _stripped(piece: str) -> str:
+    """Without the marks, emoji and invisible characters around it."""
+    kept = [at for at, character in enumerate(piece) if character in _INSIDE or _is_said(character)]
+    return piece[kept[0] : kept[-1] + 1] if kept else ""
+
+
+def _is_said(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LMN" and not "\ufe00" <= character <= "\ufe0f"
 
 
 def _places(name: tuple[str, ...], text: _Text) -> Iterator[tuple[Span, How]]:
@@ -316,7 +338,7 @@ def _place(item: tuple[Span, Named]) -> Span:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(_folded(word) for word in _WORD.findall(unicodedata.normalize("NFC", name)))
+    return tuple(_folded(word) for word in _WORD.findall(unjoined(unicodedata.normalize("NFC", name))))
 
 
 def _folded(word: str) -> str:

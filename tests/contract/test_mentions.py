@@ -138,6 +138,26 @@ def test_a_key_alone_is_found_with_or_without_case_blanks_and_possessive(world: 
     assert keys(named(world, "Is admiral Miranda a gatekeeper?")) == []
 
 
+def test_a_name_is_found_whatever_marks_stand_around_it(world: World) -> None:
+    world.tell("p1", "name", "ليلى حداد", "2026-01-01")
+    world.tell("p2", "name", "דנה", "2026-01-01")
+    world.tell("p3", "name", "McDonald's", "2026-01-01")
+    world.tell("p4", "name", "St John's Wood", "2026-01-01")
+    world.tell("مريم", "note", "x", "2026-01-01")
+    world.tell("@ops", "note", "x", "2026-01-01")
+    world.tell("Levi's", "note", "x", "2026-01-01")
+
+    for is_indexed in (False, True):
+        for question, key in (
+            ("أين تعيش ليلى حداد؟", "p1"), ("\u200fליד דנה\u200f?", "p2"), ("متى ولدت «\u2067مريم\u2069»؟", "مريم"),
+            ("Where is McDonald's?", "p3"), ("Is there a McDonald’s’ menu?", "p3"), ("near St John's Wood‽", "p4"),
+            ("What of 🚀ليلى حداد🚀？", "p1"), ("“@ops”, please!", "@ops"), ("who sells Levi’s", "Levi's"),
+            ('what is **"Levi\'s"** worth', "Levi's"), ("the menu —McDonald's—", "p3"),
+        ):  # fmt: skip
+            assert keys(named(world, question)) == [key], (question, is_indexed)
+        index(world)
+
+
 def test_an_id_of_its_own_is_not_needed_and_one_of_another_scope_is_not_found(world: World) -> None:
     world.tell("mira", "note", "x", "2026-01-01", scope=SCOPE)
 
