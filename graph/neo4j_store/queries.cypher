@@ -80,7 +80,7 @@ CALL (e) {
 RETURN e.position, e.ordinal, e.key, is_subject OR is_value
 
 // name: subjects_holding
-MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from, recorded_from)
 WHERE f.held = $held AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND f.predicate IN $predicates
   AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
@@ -95,7 +95,7 @@ MATCH (e:Entity {place: $tenant + '|' + position + '|' + ordinal})
 WITH e, position, ordinal
 CALL (e) {
   WITH e WHERE $type IS NOT NULL
-  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
+  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from, recorded_from)
   WHERE f.held = $type AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND f.predicate = 'type'
     AND f.subject_position = e.position AND f.subject_ordinal = e.ordinal
@@ -445,7 +445,7 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
 
 // name: holders
 // Versions with a value that meet [since, until), as visible at known_at.
-MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from, recorded_from)
 WHERE f.held = $held AND f.valid_from >= $after[0] AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
@@ -468,7 +468,7 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
   f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: holders_backwards
-MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from, recorded_from)
 WHERE f.held = $held AND f.valid_from <= $after[0] AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
@@ -491,7 +491,7 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
   f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: holders_by_recorded
-MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from, recorded_from)
 WHERE f.held = $held AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
