@@ -111,6 +111,10 @@ class Asker:
         """The answer of `POST path`. Raises what the route raises."""
         return self._document(("POST", path), parts, {}, body)
 
+    def put(self, path: str, body: object, **parts: str) -> Document:
+        """The answer of `PUT path`. Raises what the route raises."""
+        return self._document(("PUT", path), parts, {}, body)
+
     def _document(self, asked: tuple[str, str], parts: Mapping[str, str], query: Query, body: object) -> Document:
         response = self._endpoints.call(self._principal, self._request_id, asked, parts, query, body)
         document: Document = orjson.loads(bytes(response.body))
