@@ -100,7 +100,7 @@ class Asker:
 
     def __init__(self, endpoints: Endpoints, principal: "Principal", request_id: str) -> None:
         self._endpoints = endpoints
-        self._principal = principal
+        self.caller = principal
         self._request_id = request_id
 
     def get(self, path: str, query: Query, **parts: str) -> Document:
@@ -116,7 +116,7 @@ class Asker:
         return self._document(("PUT", path), parts, {}, body)
 
     def _document(self, asked: tuple[str, str], parts: Mapping[str, str], query: Query, body: object) -> Document:
-        response = self._endpoints.call(self._principal, self._request_id, asked, parts, query, body)
+        response = self._endpoints.call(self.caller, self._request_id, asked, parts, query, body)
         document: Document = orjson.loads(bytes(response.body))
         return document
 

@@ -15,7 +15,7 @@ from api.agents import graph_arguments as given_by
 from api.agents.arguments import Arguments, members
 from api.agents.endpoints import Asker, Document
 from api.agents.graph_reading import NAME, OBSERVATION, TYPE, Nodes, around, check_new, some, whole
-from api.agents.tooling import Answer, Tool, schema_of
+from api.agents.tooling import READS, SAYS, Answer, Tool, schema_of
 from ontology.errors import Forbidden, NotFound, shown
 
 _SCOPE: Final = ("namespace", "purpose")
@@ -24,11 +24,12 @@ PACK: Final[Document] = {
     "predicates": {
         OBSERVATION: {
             "datatype": "text", "cardinality": "many", "label": "observation",
-            "description": "Something that was noticed about it, in a sentence of any length; kept until it is retracted.",
+            "description": "Something that was noticed about it, in a few words or many; kept until retracted.",
         }
     },
 }  # fmt: skip
 """What the core pack of an older store does not have."""
+_CHANGES: Final = (*READS, *SAYS)
 _KEPT: Final = "Nothing is erased: it is no longer believed, and an earlier belief stays readable."
 
 log = logging.getLogger("vigencia.api.agents")
@@ -207,32 +208,32 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 GRAPH_TOOLS: Final[tuple[Tool[Any], ...]] = (
     Tool(
         name="create_entities", title="Create entities", arguments=given_by.CreateEntities, run=create_entities,
-        answer=_schema(given_by.Created), repeats=True,
+        answer=_schema(given_by.Created), needs=_CHANGES, repeats=True,
         description="Create entities with a type and observations. One whose name is known is left as it is.",
     ),
     Tool(
         name="create_relations", title="Create relations", arguments=given_by.Relations, run=create_relations,
-        answer=_schema(given_by.Related), repeats=True,
+        answer=_schema(given_by.Related), needs=_CHANGES, repeats=True,
         description="Create relations between entities that are there, in active voice: from, relationType, to.",
     ),
     Tool(
         name="add_observations", title="Add observations", arguments=given_by.AddObservations, run=add_observations,
-        answer=_schema(given_by.Added), repeats=True,
+        answer=_schema(given_by.Added), needs=_CHANGES, repeats=True,
         description="Add observations to entities that are there. One that is known is not added again.",
     ),
     Tool(
         name="delete_entities", title="Delete entities", arguments=given_by.DeleteEntities, run=delete_entities,
-        answer=_schema(given_by.Deleted), destroys=True, repeats=True,
+        answer=_schema(given_by.Deleted), needs=_CHANGES, destroys=True, repeats=True,
         description=f"Retract all that is said of entities, and the relations from and to them. {_KEPT}",
     ),
     Tool(
         name="delete_observations", title="Delete observations", arguments=given_by.DeleteObservations,
-        run=delete_observations, answer=_schema(given_by.Deleted), destroys=True, repeats=True,
+        run=delete_observations, answer=_schema(given_by.Deleted), needs=_CHANGES, destroys=True, repeats=True,
         description=f"Retract observations of entities. {_KEPT}",
     ),
     Tool(
         name="delete_relations", title="Delete relations", arguments=given_by.Relations, run=delete_relations,
-        answer=_schema(given_by.Deleted), destroys=True, repeats=True,
+        answer=_schema(given_by.Deleted), needs=_CHANGES, destroys=True, repeats=True,
         description=f"Retract relations between entities. {_KEPT}",
     ),
     Tool(

@@ -16,7 +16,8 @@ SEEN_BYTES: Final = 65_536
 
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],:]|[^\s"{}\[\],:]+', re.DOTALL)
 _LAST_MEMBERS: Final = re.compile(
-    rb'[,{]\s*"id"\s*:\s*(?P<id>-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$', re.DOTALL
+    rb'[,{]\s*"id"\s*:\s*(?P<id>-?\d{1,18}|"(?:[^"\\]|\\.){0,200}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$',
+    re.DOTALL,
 )
 """Where some clients write it: behind the parameters."""
 _ID: Final = re.compile(rb'-?\d{1,18}|"(?:[^"\\]|\\.){0,200}"', re.DOTALL)

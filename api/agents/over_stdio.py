@@ -34,7 +34,10 @@ ENDED: Final = "the server ended before the call did; look whether it was done b
 
 
 def serve(services: "Services") -> None:
-    """Answer until stdin ends, or a signal comes; calls that run then are answered. Raises `Unauthenticated` for a key that is none."""
+    """Answer until stdin ends, or a signal comes; calls that run then are answered.
+
+    Raises `Unauthenticated` for a key that is none.
+    """
     caller = _caller_of(services)
     caller()
     metrics = Metrics(CollectorRegistry())
@@ -169,7 +172,7 @@ class _Talk:
                 await self._messages.write(_written(types.JSONRPCError(jsonrpc="2.0", id=id, error=error)))
 
     def _over(self, id: object) -> None:
-        self._waiting.discard(id)  # type: ignore[arg-type]
+        self._waiting.discard(id)
         self._answered.set()
 
 

@@ -77,7 +77,10 @@ class Agents:
         )  # fmt: skip
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_declared(tool) for tool in self._tools.values()])
+        """Those that the caller's grants are for; a call of another is refused by its route, with what is missing."""
+        principal = await self._asking(context, lambda asker: asker.caller)
+        tools = [_declared(tool) for tool in self._tools.values() if tool.is_for(principal.permits)]
+        return types.ListToolsResult(tools=tools)
 
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams

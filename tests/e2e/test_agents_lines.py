@@ -5,7 +5,6 @@ The client here is nobody's library: lines go into a pipe as they are, and lines
 
 import contextlib
 import json
-import os
 import queue
 import signal
 import sqlite3
@@ -298,7 +297,7 @@ def test_a_signal_before_it_serves_ends_it_without_a_traceback(
 def test_what_others_print_does_not_get_into_the_protocol(line: CommandLine) -> None:
     with piped(line) as pipes:
         pipes.begin()
-        out, err = (os.readlink(f"/proc/{pipes.process.pid}/fd/{number}") for number in (1, 2))
+        out, err = (Path(f"/proc/{pipes.process.pid}/fd/{number}").readlink() for number in (1, 2))
         assert out == err
 
 
