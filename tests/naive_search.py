@@ -15,6 +15,7 @@ from graph.searching import (
     Models,
     Statement,
     TextKey,
+    Texts,
     ToIndex,
     Vector,
     text_key,
@@ -98,6 +99,12 @@ class Index:
             if version.slot.predicate in (NAME, ALIAS):
                 self._rewrite(version.slot.subject, lambda each: replace(each, wants=True), version.slot.scope)
 
+    def relabelled(self, predicates: Collection[str]) -> None:
+        self.sentences = {
+            (slot, key): replace(each, wants=True) if slot.predicate in predicates else each
+            for (slot, key), each in self.sentences.items()
+        }
+
     def unnamed(self, subject: EntityId, predicate: str | None) -> None:
         if predicate in (None, NAME, ALIAS):
             self._rewrite(subject, lambda each: replace(each, wants=True, text=None), None)
@@ -149,9 +156,12 @@ class NaiveSearchReads:
         texts = sorted(index.texts(self._scope).items())
         return [(key, text) for key, text in texts if (model, key) not in index.vectors][:limit]
 
-    def term_counts(self, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
-        texts = [set(words(each.text)) for each in self._sentences() if each.text is not None]
-        return len(texts), {term: min(ceiling, sum(term in text for text in texts)) for term in terms}
+    def term_counts(self, texts: Texts, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
+        if texts is Texts.SENTENCES:
+            found = [set(words(each.text)) for each in self._sentences() if each.text is not None]
+        else:
+            found = [set(words(text)) for _, text in self._chunks()]
+        return len(found), {term: min(ceiling, sum(term in text for text in found)) for term in terms}
 
     def match_facts(
         self, terms: Sequence[str], as_of: AsOf, *, predicates: Collection[str] | None, history: bool, limit: int

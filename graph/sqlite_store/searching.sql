@@ -76,9 +76,7 @@ WHERE EXISTS (SELECT 1 FROM passages INDEXED BY passages_unwritten WHERE scope_p
 ORDER BY t.tenant, o.namespace, o.purpose LIMIT ?2
 
 -- name: term_counts
-SELECT w.value, (SELECT count(*) FROM (
-  SELECT 1 FROM postings p WHERE p.scope_pk = ?2 AND p.kind = ?3 AND p.term = w.value LIMIT ?4))
-FROM json_each(?1) w
+SELECT w.term, w.passages FROM json_each(?1) j CROSS JOIN words w ON w.scope_pk = ?2 AND w.kind = ?3 AND w.term = j.value
 
 -- name: rank_words
 -- By BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75): ?1 has the weight of each term, ?4 is the mean length.
@@ -173,6 +171,12 @@ UPDATE passages SET wants = 1 WHERE wants = 0 AND pk IN (
   SELECT p.pk FROM versions v INDEXED BY versions_by_value
   JOIN passages p INDEXED BY passages_of_slot ON p.slot_pk = v.slot_pk AND p.value_key = v.value_key
   WHERE v.scope_pk = ?1 AND v.value_key = ?2)
+
+-- name: rewrite_under
+UPDATE passages SET wants = 1 WHERE wants = 0 AND pk IN (
+  SELECT p.pk FROM scopes o JOIN slots s INDEXED BY slots_by_predicate ON s.scope_pk = o.pk AND s.predicate = ?2
+  JOIN passages p INDEXED BY passages_of_slot ON p.slot_pk = s.pk
+  WHERE o.tenant_pk = ?1)
 
 -- name: put_chunk
 INSERT INTO passages (tenant_pk, scope_pk, kind, wants, since, position, ordinal, number, turn, first_char, end_char)
