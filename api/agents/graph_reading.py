@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from api.agents.endpoints import Asker, Document
+from api.agents.endpoints import Asker
+from api.in_process import Document
 from ontology.canonical import incorrect
 from ontology.errors import shown
 

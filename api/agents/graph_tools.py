@@ -13,9 +13,10 @@ from pydantic import BaseModel
 
 from api.agents import graph_arguments as given_by
 from api.agents.arguments import Arguments, members
-from api.agents.endpoints import Asker, Document
+from api.agents.endpoints import Asker
 from api.agents.graph_reading import NAME, OBSERVATION, TYPE, Nodes, around, check_new, some, whole
 from api.agents.tooling import READS, SAYS, Answer, Tool, schema_of
+from api.in_process import Document
 from ontology.errors import Forbidden, NotFound, shown
 
 _SCOPE: Final = ("namespace", "purpose")

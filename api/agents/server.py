@@ -17,11 +17,12 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from api.agents.endpoints import Asker, Document, Endpoints
+from api.agents.endpoints import Asker, Endpoints
 from api.agents.prompts import PROMPTS, Prompt
 from api.agents.resources import RESOURCES, TEMPLATES, completed, links, read_resource
 from api.agents.tooling import CONFIRM, Answer, Confirmation, Tool
 from api.auth.principals import Principal
+from api.in_process import Document
 from api.problems import DEFECT, error_response
 from api.threads import in_thread
 from ontology.errors import Fault, Forbidden, Incorrect, NotFound, VigenciaError, shown

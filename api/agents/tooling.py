@@ -7,7 +7,8 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from api.agents.endpoints import Asker, Document
+from api.agents.endpoints import Asker
+from api.in_process import Document
 from api.wire.violations import validated
 from ontology.grants import Grant, Permits
 

@@ -19,8 +19,9 @@ from api.agents.arguments import (
     WhyArguments,
     members,
 )
-from api.agents.endpoints import Asker, Document
+from api.agents.endpoints import Asker
 from api.agents.tooling import READS, SAYS, Answer, Confirmation, Tool, schema_of
+from api.in_process import Document
 from api.wire import answers
 from api.wire.bodies import SearchBody
 from api.wire.episodes import Recorded
