@@ -103,9 +103,7 @@ def twins(request: pytest.FixtureRequest) -> Any:
     told = Twins(worlds=worlds, choose=Random(20261130), commits=[])
     for number in range(FACTS):
         told.tell(number)
-    indexer = Indexer(
-        store=stores[0], clock=worlds[0].clock, core=CORE, embedder=PatientEmbedder(HashingEmbedder())
-    )
+    indexer = Indexer(store=stores[0], clock=worlds[0].clock, core=CORE, embedder=PatientEmbedder(HashingEmbedder()))
     indexer.index(SCOPE)
     yield request.param, told
     for store in stores:
@@ -147,7 +145,14 @@ def in_force(world: World, packet: Packet, as_of: AsOf) -> tuple[set[FactId], se
 
 def test_no_packet_has_a_value_that_is_not_in_force_and_each_keeps_its_budgets(twins: tuple[str, Twins]) -> None:
     name, told = twins
-    seen = {"lines": 0, "found by a search": 0, "cut by tokens": 0, "cut by time": 0, "cut by lines": 0, "past belief": 0}
+    seen = {
+        "lines": 0,
+        "found by a search": 0,
+        "cut by tokens": 0,
+        "cut by time": 0,
+        "cut by lines": 0,
+        "past belief": 0,
+    }
     for _ in range(QUESTIONS[name]):
         question, as_of = told.question(), told.asked_at()
         limits = Limits(
