@@ -5,6 +5,7 @@ ends the episode at hand. Both together have `VIGENCIA_DRAIN_SECONDS`; what is n
 nothing that was acknowledged.
 """
 
+import gc
 import math
 import socket
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ class Server(uvicorn.Server):
         )  # fmt: skip
         super().__init__(config)
         self._services = services
+        gc.collect()
+        gc.freeze()  # all that is loaded by now stays: to look through it again takes 35 ms, amid some request
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._services.drain.begin()

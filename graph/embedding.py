@@ -1,7 +1,7 @@
 """Using an embedder that may fail: not again at once, never for longer than a question waits, and no text lost.
 
 A text that a model will not take is tried shorter, and then has a vector of zeros, which is near to nothing: it is
-found by its words, and keeps no other from being embedded.
+found by its words, and keeps no other from being embedded. One that it took, and gave no vector for, has none.
 """
 
 import logging
@@ -9,6 +9,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeVar
@@ -16,7 +17,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from graph.aside import Aside, Late
-from graph.embedders import Embedder, Rows, unavailable
+from graph.embedders import Embedder, NoVector, Rows, unavailable
 from graph.searching import Model, Models, TextKey, Vector, text_key
 from ontology.errors import Incorrect, Unavailable, shown
 
@@ -84,7 +85,10 @@ class PatientEmbedder:
 
     def model(self) -> Model:
         if self._known is None:
-            self._known = self._ask(self._embedder.model)
+            try:
+                self._known = self._ask(self._embedder.model)
+            except Incorrect as exc:
+                raise self._hopeless(exc) from exc
         return self._known
 
     def embed(self, texts: Sequence[str]) -> Rows:
@@ -94,17 +98,26 @@ class PatientEmbedder:
     def embed_question(self, text: str) -> Rows:
         return self._ask(lambda: self._embedder.embed_question(text[:TEXT_CHARS_MAX]))
 
-    def embed_each(self, texts: Sequence[str]) -> Rows:
-        """The same, with zeros for each text that is refused where others are not. Raises `Unavailable`."""
+    def embed_each(self, texts: Sequence[str]) -> list[Vector | None]:
+        """The same, where others are not the matter: zeros for each text that is refused, `None` for one that was
+        taken and got no vector. Raises `Unavailable`."""
         try:
-            return self.embed(texts)
+            return [*self.embed(texts)]
         except Incorrect:
-            width = self._probed().shape[1]
-        made = [self._shortened(text, lambda cut: self.embed([cut])) for text in texts]
-        if refused := sum(row is None for row in made):
+            zeros = np.zeros(self._probed().shape[1], dtype=np.float32)
+        made: list[Vector | None] = []
+        refused = 0
+        for text in texts:
+            try:
+                made.append(self._shortened(text, lambda cut: self.embed([cut])))
+            except NoVector:
+                made.append(None)
+            except Incorrect:
+                made.append(zeros)
+                refused += 1
+        if refused:
             log.warning("the embedder %s refused %d of %d texts: words alone find them", self.name, refused, len(made))
-        zeros = np.zeros(width, dtype=np.float32)
-        return np.stack([zeros if row is None else row for row in made])
+        return made
 
     def fault(self) -> str | None:
         """Why it gives no vectors, if it did not when it was last asked."""
@@ -132,9 +145,12 @@ class PatientEmbedder:
         return vector
 
     def _kept(self, key: TextKey, text: str) -> Vector:
-        vector = self._shortened(text, self.embed_question)
-        if vector is None:
-            raise unavailable(f"the embedder {shown(self.name)} refuses the question")
+        try:
+            vector = self._shortened(text, self.embed_question)
+        except NoVector as exc:
+            raise unavailable(f"the embedder {shown(self.name)} gives no vector for the question") from exc
+        except Incorrect as exc:
+            raise unavailable(f"the embedder {shown(self.name)} refuses the question") from exc
         with self._lock:
             self._questions[key] = vector
             while len(self._questions) > QUESTIONS_KEPT:
@@ -144,19 +160,24 @@ class PatientEmbedder:
     def _probed(self) -> Rows:
         try:
             return self.embed([_PROBE])
-        except Incorrect as exc:  # it is not for these texts
-            fault = unavailable(f"the embedder {shown(self.name)} refuses every text: {exc.message}", remedy=exc.remedy)
-            self._failed(fault)
-            raise fault from exc
+        except Incorrect as exc:
+            raise self._hopeless(exc) from exc
 
-    def _shortened(self, text: str, embed: Callable[[str], Rows]) -> Vector | None:
-        for chars in (TEXT_CHARS_MAX, *(chars for chars in _SHORTER if chars < len(text))):
-            try:
+    def _hopeless(self, exc: Incorrect) -> Unavailable:
+        """It is not for these texts."""
+        fault = unavailable(f"the embedder {shown(self.name)} refuses every text: {exc.message}", remedy=exc.remedy)
+        self._failed(fault)
+        return fault
+
+    def _shortened(self, text: str, embed: Callable[[str], Rows]) -> Vector:
+        """Of the text, or of its beginning where that alone is taken. Raises as the last attempt did."""
+        lengths = (TEXT_CHARS_MAX, *(chars for chars in _SHORTER if chars < len(text)))
+        for chars in lengths[:-1]:
+            with suppress(Incorrect):
                 vector: Vector = embed(text[:chars])[0]
-            except Incorrect:
-                continue
-            return vector
-        return None
+                return vector
+        shortest: Vector = embed(text[: lengths[-1]])[0]
+        return shortest
 
     def _ask(self, ask: Callable[[], T]) -> T:
         if (fault := self._resting_for()) is not None:

@@ -57,6 +57,8 @@ class Facts:
     """Whether these are only as many as were looked at."""
     cut: dict[str, None] = field(default_factory=dict)
     """The bounds of looking that were met."""
+    has_near: bool = False
+    """Whether there was any vector to compare with."""
 
     def by_words(self, *, history: bool) -> None:
         """Facts whose sentence has words of the question, and where `history` is wanted, at whatever time they hold."""
@@ -68,8 +70,8 @@ class Facts:
         for hit in now:
             self._at(hit.fact).text = hit.score
 
-    def by_meaning(self, vector: Vector, model: str, *, history: bool) -> None:
-        """Facts whose sentence is near in meaning."""
+    def by_meaning(self, vector: Vector, model: str, floor: float, *, history: bool) -> None:
+        """Facts whose sentence is near in meaning: that many of the nearest, and of those what is not below `floor`."""
 
         def give(limit: int, *, history: bool) -> list[FactHit]:
             return self.reader.near_facts(
@@ -79,8 +81,10 @@ class Facts:
         hits = self._wanted(partial(give, history=False), self.pool)
         if history:
             hits += self._wanted(partial(give, history=True), OTHER_TIMES, other_times=True)
+        self.has_near = bool(hits)
         for hit in hits:
-            self._at(hit.fact).vector = hit.score
+            if hit.score >= floor:
+                self._at(hit.fact).vector = hit.score
 
     def candidates(self, distances: Mapping[EntityId, int], *, judges_trust: bool) -> list[Candidate]:
         """What was gathered, for ranking; `distances` are those of entities from what the question is near to."""
@@ -120,12 +124,12 @@ class Facts:
 
         Where it is only counted, what holds at another time is looked for among the best alone.
         """
-        if not self.words.of_facts:
+        if not self.words.asked:
             return [], [], False
 
         def give(limit: int, *, history: bool) -> list[FactHit]:
             return self.reader.match_facts(
-                self.words.of_facts, self.as_of, predicates=self.only.predicates, history=history, limit=limit
+                self.words.asked, self.as_of, predicates=self.only.predicates, history=history, limit=limit
             )
 
         now = self._with_common(self._wanted(partial(give, history=False), self.pool))

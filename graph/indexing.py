@@ -8,9 +8,9 @@ A store or an embedder that is away makes the index late, and fails no question:
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from graph.aside import Aside, Late
@@ -19,9 +19,10 @@ from graph.embedders import SLUG as EMBEDDER_AWAY
 from graph.embedding import PatientEmbedder, other_dimensions, other_model
 from graph.naming import names_of
 from graph.ports import Clock, Finding, Grade, MemoryStore
-from graph.searching import Models, ToIndex
+from graph.searching import Models, TextKey, ToIndex
 from graph.sentences import searched
 from graph.state import resolve_for
+from graph.unusable import Unusable
 from ontology.errors import Busy, Unavailable, shown
 from ontology.facts import ends
 from ontology.schema import Schema
@@ -46,17 +47,23 @@ class Indexed:
     """What is not found yet, or not by meaning."""
     problem: str | None
     """Why not, where it is not just a matter of time."""
+    models: Models
+    """Of the tenant, at that moment: a question that follows need not ask for them again."""
 
 
 class Indexer:
     """Indexes what is to be indexed of a store. Safe to use from many threads."""
 
-    def __init__(self, *, store: MemoryStore, clock: Clock, core: Schema, embedder: PatientEmbedder | None) -> None:
+    def __init__(
+        self, *, store: MemoryStore, clock: Clock, core: Schema, embedder: PatientEmbedder | None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         """`core` is the schema of a tenant that has none yet. Without an embedder there are no vectors."""
         self._store = store
         self._clock = clock
         self._core = core
         self._embedder = embedder
+        self._unusable = None if embedder is None else Unusable(embedder.name, monotonic)
         self._aside = Aside("indexing before a question")
 
     # ---- from outside
@@ -110,7 +117,7 @@ class Indexer:
             pass
         except (Busy, Unavailable) as exc:
             log.warning("indexing before a question stopped: %s", exc.slug)
-            return Indexed(to_index=self.standing(scope).to_index, problem=exc.message)
+            return replace(self.standing(scope), problem=exc.message)
         return self.standing(scope)
 
     def findings(self) -> list[Finding]:
@@ -156,7 +163,7 @@ class Indexer:
             models = reader.models()
             ours = None if self._embedder is None else self._embedder.name
             asked = models.serving.name if models.serving is not None and self._mismatch(models) else ours
-            return Indexed(to_index=reader.to_index(asked), problem=self._problem(models))
+            return Indexed(to_index=reader.to_index(asked), problem=self._problem(models, scope.tenant), models=models)
 
     # ---- how much at once
 
@@ -213,25 +220,40 @@ class Indexer:
     def embed(self, scope: Scope) -> Sequence[object]:
         """Embed some texts of a scope for the model here, be it the serving one or the target; gives what it found.
 
+        A text for which the model gives no vector that can be used is left as it was, and out of the next steps.
         Raises `Busy` or `Unavailable`, of the store, or of an embedder with the slug `embedder-unavailable`.
         """
-        embedder = self._embedder
-        if embedder is None:
+        embedder, unusable = self._embedder, self._unusable
+        if embedder is None or unusable is None:
             return ()
+        left_alone = set(unusable.keys(scope.tenant))
         with self._store.read(scope) as reader:
             models = reader.models()
-            found = reader.unembedded(embedder.name, limit=TEXTS_AT_ONCE)
+            texts = reader.unembedded(embedder.name, limit=TEXTS_AT_ONCE + len(left_alone))
+        found = [(key, text) for key, text in texts if key not in left_alone][:TEXTS_AT_ONCE]
         if not found or self._mismatch(models) is not None:
             return ()
         model = embedder.model()
         rows = embedder.embed_each([text for _, text in found])
         if self._mismatch(models) is not None:
             return ()
+        made = [(key, row) for (key, _), row in zip(found, rows, strict=True) if row is not None]
         with self._store.write(scope) as tx:
             if tx.models().serving is None:
                 tx.begin_model(model)
-            tx.write_vectors(model.name, [(key, row) for (key, _), row in zip(found, rows, strict=True)])
+            tx.write_vectors(model.name, made)
+        if len(made) < len(found):
+            self._without(scope.tenant, {key for key, _ in found} - {key for key, _ in made})
         return found
+
+    def without_vector(self, tenant: Tenant) -> str | None:
+        """For which texts of a tenant the model gave no vector that can be used, for people; `None` where for all."""
+        return None if self._unusable is None else self._unusable.told(tenant)
+
+    def _without(self, tenant: Tenant, keys: Collection[TextKey]) -> None:
+        if self._unusable is not None:
+            self._unusable.add(tenant, keys)
+            log.warning("%s", self._unusable.told(tenant))
 
     def _mismatch(self, models: Models) -> str | None:
         """Why vectors of the embedder here are none that this tenant can use, if they are not."""
@@ -249,9 +271,9 @@ class Indexer:
             return other_dimensions(ours.name, known.dimensions, ours.dimensions)
         return None
 
-    def _problem(self, models: Models) -> str | None:
+    def _problem(self, models: Models, tenant: Tenant) -> str | None:
         fault = None if self._embedder is None else self._embedder.fault()
-        return self._mismatch(models) or fault
+        return self._mismatch(models) or fault or self.without_vector(tenant)
 
 
 Step = Callable[[Scope], Sequence[object]]

@@ -58,6 +58,13 @@ class Queue(Protocol):
         """Those of a scope in a state, in the order in which their episodes were recorded."""
         ...
 
+    def waiting(self, scope: Scope, *, ceiling: int) -> int:
+        """How many of a scope are to be begun or being done, counted up to `ceiling`: what is recorded, and not read.
+
+        Those that failed for good are none: nobody will read them by itself.
+        """
+        ...
+
     def forget_receipts(self, before: Instant, *, limit: int) -> int:
         """Drop the receipts of operations that were done before an instant, at most so many; gives how many."""
         ...

@@ -17,6 +17,9 @@ from ontology.instants import DAY, Instant
 
 K: Final = 60
 """Of the fusion: the larger, the less the first places count."""
+FLOOR: Final = 0.2
+"""Of all-MiniLM-L6-v2, and of models that were made as it was, texts that have nothing to do with each other lie about
+0 and up to here. A model that puts all texts near each other, as those of the family E5 do, has little of it."""
 _TRUST_MAX: Final = max(Trust)
 
 
@@ -29,6 +32,8 @@ class Policy:
     """The weight of the list by words; those of meaning and of distance follow. At least 0."""
     vector: float
     graph: float
+    floor: float
+    """Below this cosine a vector is near by chance, and no hit: with any question something is nearest."""
     recency: float
     """How much of a score age alone can take away, in `[0, 1)`; the same of what is doubted, possible, not trusted."""
     half_life_days: int
@@ -39,20 +44,20 @@ class Policy:
 
 
 BALANCED: Final = Policy(
-    name="balanced", text=1.0, vector=1.0, graph=0.5, recency=0.02, half_life_days=180, confidence=0.05,
+    name="balanced", text=1.0, vector=1.0, graph=0.5, floor=FLOOR, recency=0.02, half_life_days=180, confidence=0.05,
     certainty=0.05, trust=0.05,
 )  # fmt: skip
 WORDS: Final = Policy(
-    name="words", text=1.0, vector=0.0, graph=0.0, recency=0.0, half_life_days=180, confidence=0.0, certainty=0.0,
-    trust=0.0,
+    name="words", text=1.0, vector=0.0, graph=0.0, floor=FLOOR, recency=0.0, half_life_days=180, confidence=0.0,
+    certainty=0.0, trust=0.0,
 )  # fmt: skip
 MEANING: Final = Policy(
-    name="meaning", text=0.25, vector=1.0, graph=0.25, recency=0.02, half_life_days=180, confidence=0.05,
+    name="meaning", text=0.25, vector=1.0, graph=0.25, floor=FLOOR, recency=0.02, half_life_days=180, confidence=0.05,
     certainty=0.05, trust=0.05,
 )  # fmt: skip
 RECENT: Final = Policy(
-    name="recent", text=1.0, vector=1.0, graph=0.5, recency=0.5, half_life_days=30, confidence=0.05, certainty=0.05,
-    trust=0.05,
+    name="recent", text=1.0, vector=1.0, graph=0.5, floor=FLOOR, recency=0.5, half_life_days=30, confidence=0.05,
+    certainty=0.05, trust=0.05,
 )  # fmt: skip
 RECIPES: Final[Mapping[str, Policy]] = MappingProxyType(
     {policy.name: policy for policy in (BALANCED, WORDS, MEANING, RECENT)}

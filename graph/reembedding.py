@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from graph.embedders import SLUG
+from graph.embedders import SLUG, unavailable
 from graph.embedding import PatientEmbedder
 from graph.indexing import Indexer
 from graph.ports import MemoryStore
@@ -59,9 +59,9 @@ class Reembedding:
     def reembed(self, tenant: Tenant, *, told: Callable[[int], object]) -> Reembedded | None:
         """Give every text of a tenant a vector of the model, then serve them; `None` where there is nothing at all.
 
-        `told` hears how many more have one. Raises `Unavailable` where the embedder does not come back, `Incorrect`
-        where another model had its name, `Conflict` where somebody else began another model meanwhile, `Busy`; begun
-        again, it goes on.
+        `told` hears how many more have one. Raises `Unavailable` where the embedder does not come back, or left a text
+        without a vector, `Incorrect` where another model had its name, `Conflict` where somebody else began another
+        model meanwhile, `Busy`; begun again, it goes on.
         """
         scopes = self._store.scopes(tenant)
         if not scopes:
@@ -74,6 +74,11 @@ class Reembedding:
         texts = sum(self._embed(scope, told) for scope in scopes)
         while (more := sum(self._embed(scope, told) for scope in self._store.scopes(tenant))) > 0:
             texts += more  # what was said meanwhile
+        if (left := self._indexer.without_vector(tenant)) is not None:
+            raise unavailable(
+                f"nothing was switched, since each text has to have a vector first: {left}",
+                remedy="begin again, which tries these texts alone, or name another model",
+            )
         with self._store.write(scopes[0]) as tx:
             models = tx.models()
             if models.serving != model:

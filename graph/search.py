@@ -17,7 +17,7 @@ from graph.neighbourhood import Budget, neighbourhood
 from graph.ports import Reader
 from graph.ranking import Candidate, Policy, Ranked, Tier, rank
 from graph.rarity import words_of
-from graph.searching import ChunkHit, Statement
+from graph.searching import ChunkHit, Statement, Texts
 from graph.sentences import searched, sentence
 from graph.terms import terms
 from graph.wanted import wanted
@@ -97,6 +97,8 @@ class Vectors:
     reason: str
     """Why not, in a word; empty where it was. `detail` says the same for people."""
     detail: str
+    floor: float | None
+    """The cosine below which nothing is a hit; `None` where they were not used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +130,10 @@ class _Search:
         self._reader = reader
         self._schema = schema
         self._sought = sought
-        self._words = words_of(reader, terms(sought.text))
-        self._vectors = _vectors(reader, sought.policy, meaning)
+        asked = terms(sought.text)
+        self._words = words_of(reader, Texts.SENTENCES, asked)
+        self._said = words_of(reader, Texts.CHUNKS, asked if sought.episodes else [])
+        self._vectors = _vectors(sought.policy, meaning)
         self._vector = meaning.vector if self._vectors.used else None
         self._model = meaning.model or ""
         self._only = wanted(schema, sought.kinds, sought.predicates, sought.about)
@@ -139,6 +143,7 @@ class _Search:
         self._chunks: dict[str, ChunkHit] = {}
         self._claims: dict[str, FoundClaim] = {}
         self._cut: dict[str, None] = {}
+        self._has_near = False
 
     def found(self, clock: Milliseconds) -> Found:
         sought = self._sought
@@ -154,9 +159,9 @@ class _Search:
             self._cut["limit"] = None
         return Found(
             items=self._told(ranked[: sought.limit]),
-            dropped=self._words.dropped,
-            cut=self._words.cut,
-            vectors=self._vectors,
+            dropped=_either(self._words.dropped, self._said.dropped),
+            cut=_either(self._words.cut, self._said.cut),
+            vectors=self._vectors_searched(),
             suppressed=suppressed,
             truncated=tuple(self._cut),
         )
@@ -167,7 +172,8 @@ class _Search:
         facts = Facts(self._reader, self._schema, self._words, sought.as_of, self._only, self._pool)
         facts.by_words(history=sought.history)
         if self._vector is not None:
-            facts.by_meaning(self._vector, self._model, history=sought.history)
+            facts.by_meaning(self._vector, self._model, sought.policy.floor, history=sought.history)
+            self._has_near |= facts.has_near
         distances = self._distances(clock)
         for candidate in facts.candidates(distances, judges_trust=sought.policy.trust > 0):
             self._candidates[candidate.id] = candidate
@@ -186,18 +192,20 @@ class _Search:
 
     def _gather_episodes(self) -> None:
         known_at = self._sought.as_of.known_at
-        texts = self._words.of_episodes
+        texts = self._said.asked
         by_words = self._reader.match_chunks(texts, known_at, limit=self._pool) if texts else []
         vector = self._vector
         by_meaning = [] if vector is None else self._reader.near_chunks(vector, self._model, known_at, limit=self._pool)
+        self._has_near |= bool(by_meaning)
+        by_meaning = [hit for hit in by_meaning if hit.score >= self._sought.policy.floor]
         near = {_chunk_id(hit): hit.score for hit in by_meaning}
         worded = {_chunk_id(hit): hit.score for hit in by_words}
         for hit in (*by_meaning, *by_words):
             id = _chunk_id(hit)
             self._chunks[id] = hit
-            self._candidates[id] = self._said(id, hit, worded.get(id), near.get(id))
+            self._candidates[id] = self._episode(id, hit, worded.get(id), near.get(id))
 
-    def _said(self, id: str, hit: ChunkHit, text: float | None, vector: float | None) -> Candidate:
+    def _episode(self, id: str, hit: ChunkHit, text: float | None, vector: float | None) -> Candidate:
         recorded = hit.episode
         said_at = recorded.episode.observed_at or recorded.recorded_at
         verbatim = recorded.verbatim
@@ -227,6 +235,15 @@ class _Search:
                     certain=True, trust=claim.trust,
                 )  # fmt: skip
 
+    def _vectors_searched(self) -> Vectors:
+        """Whether they were: where there were none, another model may serve since the text was embedded."""
+        if not self._vectors.used or self._has_near:
+            return self._vectors
+        serving = self._reader.models().serving
+        if serving is None or serving.name == self._model:
+            return self._vectors
+        return _unused(TextAlone.OTHER_MODEL, other_model(serving.name, self._model))
+
     def _may_match(self, told: Told) -> bool:
         claim = told.claim
         return (
@@ -253,18 +270,17 @@ class _Search:
         return told
 
 
-def _vectors(reader: Reader, policy: Policy, meaning: Asked) -> Vectors:
-    """Whether the vectors of this snapshot are searched: since the text was embedded another model may serve."""
+def _vectors(policy: Policy, meaning: Asked) -> Vectors:
+    """Whether vectors are searched."""
     if policy.vector <= 0:
-        return Vectors(used=False, reason="recipe", detail=f"the recipe {policy.name!r} asks for words alone")
+        return _unused("recipe", f"the recipe {policy.name!r} asks for words alone")
     if meaning.text_alone is not None:
-        return Vectors(used=False, reason=meaning.text_alone, detail=meaning.detail)
-    serving = reader.models().serving
-    if serving is None or meaning.model is None:
-        return Vectors(used=False, reason=TextAlone.NO_VECTORS, detail="no vector was made yet")
-    if serving.name != meaning.model:
-        return Vectors(used=False, reason=TextAlone.OTHER_MODEL, detail=other_model(serving.name, meaning.model))
-    return Vectors(used=True, reason="", detail="")
+        return _unused(meaning.text_alone, meaning.detail)
+    return Vectors(used=True, reason="", detail="", floor=policy.floor)
+
+
+def _unused(reason: str, detail: str) -> Vectors:
+    return Vectors(used=False, reason=reason, detail=detail, floor=None)
 
 
 def _claimed(reader: Reader, told: Sequence[Told], as_of: AsOf, schema: Schema) -> list[tuple[str, str]]:
@@ -282,6 +298,10 @@ def _holds(fact: Fact, as_of: AsOf) -> str:
     if fact.version.visible_at(as_of):
         return "now"
     return "later" if fact.version.valid_from > as_of.valid_at else "earlier"
+
+
+def _either(one: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*one, *other)))
 
 
 def _chunk_id(hit: ChunkHit) -> str:

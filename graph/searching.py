@@ -14,7 +14,8 @@ found may not.
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NewType, Protocol
+from enum import StrEnum
+from typing import Final, NewType, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,19 @@ TextKey = NewType("TextKey", bytes)
 
 def text_key(text: str) -> TextKey:
     return TextKey(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:16])
+
+
+TEXTS_COUNTED_MAX: Final = 100_000
+"""How far the texts of a scope are counted, at least."""
+
+
+class Texts(StrEnum):
+    """The kinds of texts that are found by words."""
+
+    SENTENCES = "sentences"
+    """Of facts."""
+    CHUNKS = "chunks"
+    """Of the words of episodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,8 +139,9 @@ class SearchReader(Protocol):
         """Texts of the scope, each once, that have no vector of this model."""
         ...
 
-    def term_counts(self, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
-        """How many sentences the scope has, and how many of them have each term, counted up to `ceiling`."""
+    def term_counts(self, texts: Texts, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
+        """How many texts of a kind the scope has, counted up to `TEXTS_COUNTED_MAX`, and how many of them have each
+        term, counted up to `ceiling`."""
         ...
 
     def match_facts(

@@ -92,9 +92,10 @@ def is_recorded(id: str) -> bool:
 def locate(identifier: str, prefix: str) -> Place:
     """The place that an id of the kind `prefix` names. Raises `NotFound` for what is no such id."""
     match = _ID.fullmatch(identifier)
-    if match is None or match[1] != prefix:
+    kind, ledger, position, ordinal = ("", "", "", "") if match is None else match.groups()
+    if kind != prefix:
         raise NotFound(f"no {_KINDS[prefix]} {shown(identifier)}; its id looks like '{prefix}_abcdefgh_12_0'")
-    return Place(Ledger(match[2]), int(match[3]), int(match[4]))
+    return Place(Ledger(ledger), int(position), int(ordinal))
 
 
 def kind_of(id: str) -> str | None:

@@ -129,6 +129,10 @@ class NaiveQueue:
         ]
         return sorted(mine, key=lambda operation: _place(operation.id))[:limit]
 
+    def waiting(self, scope: Scope, *, ceiling: int) -> int:
+        mine = [each.operation for each in self._reading(scope.tenant).values() if each.operation.scope == scope]
+        return min(ceiling, sum(operation.state in OPEN for operation in mine))
+
     def forget_receipts(self, before: Instant, *, limit: int) -> int:
         dropped = 0
         for tenant in self._tenants():

@@ -15,6 +15,7 @@ from graph.searching import (
     Models,
     Statement,
     TextKey,
+    Texts,
     ToIndex,
     Vector,
     text_key,
@@ -149,9 +150,12 @@ class NaiveSearchReads:
         texts = sorted(index.texts(self._scope).items())
         return [(key, text) for key, text in texts if (model, key) not in index.vectors][:limit]
 
-    def term_counts(self, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
-        texts = [set(words(each.text)) for each in self._sentences() if each.text is not None]
-        return len(texts), {term: min(ceiling, sum(term in text for text in texts)) for term in terms}
+    def term_counts(self, texts: Texts, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
+        if texts is Texts.SENTENCES:
+            found = [set(words(each.text)) for each in self._sentences() if each.text is not None]
+        else:
+            found = [set(words(text)) for _, text in self._chunks()]
+        return len(found), {term: min(ceiling, sum(term in text for text in found)) for term in terms}
 
     def match_facts(
         self, terms: Sequence[str], as_of: AsOf, *, predicates: Collection[str] | None, history: bool, limit: int

@@ -32,7 +32,6 @@ from consolidation.worker import findings
 from graph.embedding import Asked, ask
 from graph.indexing import Indexed
 from graph.ports import Finding, Grade, Reader
-from graph.searching import Models
 from ontology.access import Ownership
 from ontology.errors import (
     JSON,
@@ -74,7 +73,6 @@ INDEXING_MILLISECONDS: Final = 500
 """How long a search waits for what was written a moment ago to be indexed."""
 EMBEDDING_SECONDS: Final = 1.0
 """How long it waits for a vector of its text."""
-NO_MODELS: Final = Models(serving=None, target=None)
 _IDS: Final = re.compile(r"(?:ent|clm|fct|epi)_[a-z2-7]{8}_\d{1,18}_\d{1,9}", re.ASCII)
 _TAG: Final = re.compile(r'\s*(?P<tag>(?:W/)?"[^"]*")\s*(?:,|$)')
 
@@ -187,14 +185,9 @@ class Call:
         """What was written a moment ago in a scope that was asked for reading is indexed now, if that takes little."""
         return self.services.indexer.catch_up(scope.demand(Grant.READ), milliseconds)
 
-    def meaning(self, scope: Permitted, text: str, seconds: float = EMBEDDING_SECONDS) -> Asked:
-        """A text as a vector of the model that serves a scope that was asked for reading, or why it is none."""
-        embedder, permitted_scope = self.services.embedder, scope.demand(Grant.READ)
-        if embedder is None:
-            return ask(None, NO_MODELS, text, seconds)
-        with self.services.store.read(permitted_scope) as reader:
-            models = reader.models()
-        return ask(embedder, models, text, seconds)
+    def meaning(self, indexed: Indexed, text: str, seconds: float = EMBEDDING_SECONDS) -> Asked:
+        """A text as a vector of the model that serves what was just caught up with, or why it is none."""
+        return ask(self.services.embedder, indexed.models, text, seconds)
 
     def operations(self, scope: Permitted, ids: Sequence[OperationId]) -> list[Operation]:
         """Operations of a scope that was asked for reading, or in which one was just queued. Raises `NotFound`."""
@@ -209,6 +202,10 @@ class Call:
         permitted_scope = scope.demand(Grant.READ)
         found = self.services.store.queue.operations(permitted_scope, state, limit=limit, after=after)
         return self._quoting(scope, permitted_scope, [*found])
+
+    def waiting(self, scope: Permitted, *, ceiling: int) -> int:
+        """How many episodes of a scope that was asked for reading are not read yet, counted up to `ceiling`."""
+        return self.services.store.queue.waiting(scope.demand(Grant.READ), ceiling=ceiling)
 
     def retry(self, scope: Permitted, id: OperationId) -> bool:
         """Queue a failed operation of a scope that was asked for writing anew; false for one that is not failed.

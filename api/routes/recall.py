@@ -7,7 +7,6 @@ from typing import Final
 import orjson
 from starlette.responses import Response
 
-from api.auth.permission import Permitted
 from api.routes.call import Call
 from api.routes.reading import await_position, milliseconds, moment, snapshot
 from api.routes.routing import READ, Routes
@@ -34,7 +33,6 @@ from ontology.facts import AsOf
 from ontology.grants import Grant
 from ontology.ids import EntityId
 from ontology.instants import Instant, check_zone
-from ontology.operations import State
 from ontology.schema import Schema
 
 routes = Routes("recall", "What memory says to a question in words, small enough to be read in the turn.")
@@ -62,11 +60,11 @@ def recall(call: Call, query: NoQuery) -> Response:
     """
     body = call.body(RecallBody)
     scope = call.scope(body.namespace, body.purpose, needs=Grant.READ)
-    waiting = _waiting(call, scope)
+    waiting = call.waiting(scope, ceiling=WAITING_MAX + 1)
     await_position(call, scope, body.min_position)
     quarter = body.milliseconds // 4
-    call.caught_up(scope, quarter)
-    meaning = call.meaning(scope, body.question, quarter / 1000)
+    indexed = call.caught_up(scope, quarter)
+    meaning = call.meaning(indexed, body.question, quarter / 1000)
     with snapshot(call, body.namespace, body.purpose, body.min_position) as reader:
         now = call.services.clock.now()
         schema = call.schemas.of(reader)
@@ -164,13 +162,6 @@ def _instants(reader: Reader, schema: Schema, body: RecallBody, now: Instant) ->
     known_at = instants.known_at if stated.known_at is None else stated.known_at
     as_of = resolve_for(reader, now, valid_at, known_at)
     return as_of, served_at(now, known_at, as_of), instants
-
-
-def _waiting(call: Call, scope: Permitted) -> int:
-    """How many episodes of the scope are not read yet, one more than are counted at most."""
-    limit = WAITING_MAX + 1
-    states = (State.QUEUED, State.RUNNING)
-    return min(sum(len(call.operations_in(scope, state, limit=limit, after=None)) for state in states), limit)
 
 
 def _lines(reader: Reader, packet: Packet, as_of: AsOf, judged_at: Instant) -> dict[str, JSON]:

@@ -77,7 +77,8 @@ def search_memory(call: Call, query: NoQuery) -> Response:
 
 def ready(call: Call, scope: Permitted, text: str) -> tuple[Indexed, Asked]:
     """What was written a moment ago is indexed, and the text is a vector, as far as that can be had in little time."""
-    return call.caught_up(scope), call.meaning(scope, text)
+    indexed = call.caught_up(scope)
+    return indexed, call.meaning(indexed, text)
 
 
 def _types(body: SearchBody) -> tuple[bool, bool]:

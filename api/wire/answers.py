@@ -208,6 +208,7 @@ class VectorsUsed(_Answer):
     used: bool
     reason: str | None
     detail: str | None
+    floor: float | None = Field(description="The cosine below which nothing is a hit by meaning.")
 
 
 class ToIndex(_Answer):

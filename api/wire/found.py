@@ -43,19 +43,27 @@ def found_wire(
             case _:
                 assert_never(item)
 
-    behind, vectors = indexed.to_index, found.vectors
+    behind = indexed.to_index
     suppressed = found.suppressed
     return {
         "items": [{**shown(item), "score": ranked.score, "parts": _parts(ranked)} for item, ranked in found.items],
         "dropped_terms": list(found.dropped),
         "cut_terms": list(found.cut),
-        "vectors": {"used": vectors.used, "reason": vectors.reason or None, "detail": vectors.detail or None},
+        "vectors": vectors_wire(found),
         "to_index": {
             "statements": behind.statements, "episodes": behind.episodes, "texts": behind.texts,
             "problem": indexed.problem,
         },
         "suppressed": {"earlier": suppressed.earlier, "later": suppressed.later, "more": suppressed.more},
         "truncated": {"by": list(found.truncated)} if found.truncated else None,
+    }  # fmt: skip
+
+
+def vectors_wire(found: Found) -> JSON:
+    """Whether meaning was searched, from which cosine on it counts, and if not, why."""
+    given = found.vectors
+    return {
+        "used": given.used, "reason": given.reason or None, "detail": given.detail or None, "floor": given.floor,
     }  # fmt: skip
 
 

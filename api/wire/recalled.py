@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from api.wire import rendering
 from api.wire.answers import LIVE, AsOf, EntityRef, Fact, Live, When
 from api.wire.bodies import DateText
+from api.wire.found import vectors_wire
 from api.wire.rendering import Names, Versions, Wire
 from consolidation.questions import Dated
 from graph.mentions import How, Mentions
@@ -119,7 +120,7 @@ class QuoteAnswer(_Answer):
 class SearchAnswer(_Answer):
     """What the search that was needed tells of itself; `null` where exact state answered the question."""
 
-    vectors: dict[str, Any] = Field(description="Whether meaning was searched, and why not.")
+    vectors: dict[str, Any] = Field(description="Whether meaning was searched, above which cosine, and why not.")
     dropped_terms: list[str]
     cut_terms: list[str]
     truncated: list[str]
@@ -220,9 +221,8 @@ def quote(told: Quote) -> Wire:
 def searched(found: Found | None) -> JSON:
     if found is None:
         return None
-    vectors = found.vectors
     return {
-        "vectors": {"used": vectors.used, "reason": vectors.reason or None, "detail": vectors.detail or None},
+        "vectors": vectors_wire(found),
         "dropped_terms": list(found.dropped),
         "cut_terms": list(found.cut),
         "truncated": list(found.truncated),

@@ -157,6 +157,13 @@ RETURN q.tenant, q.ledger, q.namespace, q.purpose, q.position, q.ordinal, q.prin
   q.reason, q.receipts, q.queued_at, q.changed_at, q.token
 ORDER BY q.position, q.ordinal LIMIT $limit
 
+// name: count_waiting
+CALL () {
+  MATCH (q:Operation) WHERE q.scope = $scope AND q.state IN ['queued', 'running']
+  RETURN q LIMIT $ceiling
+}
+RETURN count(q) AS waiting
+
 // name: old_receipts
 MATCH (q:Operation) WHERE q.receipts_since < $before
 RETURN q.tenant, q.place ORDER BY q.receipts_since LIMIT $limit

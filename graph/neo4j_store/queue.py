@@ -73,6 +73,9 @@ class Neo4jQueue:
         asked = {"scope": keys.scope_key(scope), "state": state.value, "after": _after(after), "limit": limit}
         return [decoding.operation(row) for row in self._run("operations", asked)]
 
+    def waiting(self, scope: Scope, *, ceiling: int) -> int:
+        return int(self._run("count_waiting", {"scope": keys.scope_key(scope), "ceiling": ceiling})[0][0])
+
     def forget_receipts(self, before: Instant, *, limit: int) -> int:
         old: dict[Tenant, list[str]] = {}
         for tenant, place in self._run("old_receipts", {"before": before, "limit": limit}):

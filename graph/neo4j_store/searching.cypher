@@ -89,7 +89,7 @@ MATCH (s:Scope {scope: $scope}) RETURN coalesce(s.sentences, 0)
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 UNWIND $queries AS query
 CALL (query) {
-  CALL db.index.fulltext.queryNodes('statement_words', query, {limit: $ceiling}) YIELD node AS t
+  CALL db.index.fulltext.queryNodes($index, query, {limit: $ceiling}) YIELD node AS t
   WHERE t.written = $scope
   RETURN count(t) AS found
 }

@@ -16,7 +16,18 @@ from graph.neo4j_store.facts import FactReads
 from graph.neo4j_store.snapshot import Run
 from graph.neo4j_store.vectors import Sides, sides, unfiltered
 from graph.ports import Order
-from graph.searching import Chunk, ChunkHit, FactHit, Models, Statement, TextKey, ToIndex, Vector
+from graph.searching import (
+    TEXTS_COUNTED_MAX,
+    Chunk,
+    ChunkHit,
+    FactHit,
+    Models,
+    Statement,
+    TextKey,
+    Texts,
+    ToIndex,
+    Vector,
+)  # fmt: skip
 from graph.terms import trigrams, words
 from ontology.episodes import RecordedEpisode, has_words
 from ontology.errors import Incorrect
@@ -35,6 +46,10 @@ _NEAR_MAX: Final = 4_096
 """More neighbours than that are not asked of an index: then all of the scope is compared."""
 _FEW: Final = 5_000
 """So many vectors are compared in some 50 ms."""
+_OF_TEXTS: Final = {
+    Texts.SENTENCES: ("count_sentences", "statement_words"), Texts.CHUNKS: ("count_chunks", "chunk_words"),
+}  # fmt: skip
+"""What counts the texts of a kind, and the index of their words."""
 _WORDS_MAX: Final = 500
 """Of one question: the server takes 1,024 at most."""
 
@@ -83,10 +98,11 @@ class Neo4jSearchReads(FactReads, EpisodeReads):
 
     # ---- by words
 
-    def term_counts(self, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
-        total = sum(row[0] for row in self._run("count_sentences", self._in_scope()))
+    def term_counts(self, texts: Texts, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
+        count, index = _OF_TEXTS[texts]
+        total = sum(row[0] for row in self._run(count, self._in_scope() | {"limit": TEXTS_COUNTED_MAX}))
         asked = {self._query("written", "words", words(term)): term for term in terms if words(term)}
-        parameters = {"scope": self._scope_key, "queries": list(asked), "ceiling": ceiling}
+        parameters = {"scope": self._scope_key, "index": index, "queries": list(asked), "ceiling": ceiling}
         rows = self._run("term_counts", parameters) if asked else []
         return total, dict.fromkeys(terms, 0) | {asked[query]: count for query, count in rows}
 

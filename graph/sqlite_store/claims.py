@@ -71,8 +71,14 @@ class ClaimReads(Snapshot):
         return self._tell(self._connection.all("overdue", parameters))
 
     def slot_heads(self, slots: Sequence[Slot]) -> dict[Slot, SlotHead]:
-        rows = ((slot, self._slot_row(slot)) for slot in slots)
-        return {slot: decoding.slot_head(slot, row[5:13]) for slot, row in rows if row is not None}
+        if len(slots) == 1:
+            row = self._slot_row(slots[0])
+            return {} if row is None else {slots[0]: decoding.slot_head(slots[0], row[5:13])}
+        own = [slot for slot in slots if slot.scope == self._scope]
+        places = [decoding.place(slot.subject, ENTITY, self._ledger) or (-1, -1) for slot in own]
+        asked = [(*place, slot.predicate, slot.language) for place, slot in zip(places, own, strict=True)]
+        rows = self._connection.all("slot_heads", (json.dumps(asked, ensure_ascii=False), self._scope_pk))
+        return {own[row[0]]: decoding.slot_head(own[row[0]], row[5:13]) for row in rows}
 
     def slots_of(self, subject: EntityId, predicate: str | None) -> list[SlotHead]:
         about = self._about(subject, predicate)

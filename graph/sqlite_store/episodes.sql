@@ -128,6 +128,12 @@ FROM tenants t JOIN scopes o ON o.tenant_pk = t.pk AND o.namespace = ?2 AND o.pu
 JOIN operations q INDEXED BY operations_by_state ON q.scope_pk = o.pk AND q.state = ?4
 WHERE t.tenant = ?1 AND (q.position, q.ordinal) > (?5, ?6) ORDER BY q.position, q.ordinal LIMIT ?7
 
+-- name: count_waiting
+SELECT count(*) FROM (
+  SELECT 1 FROM tenants t JOIN scopes o ON o.tenant_pk = t.pk AND o.namespace = ?2 AND o.purpose = ?3
+  JOIN operations q INDEXED BY operations_by_state ON q.scope_pk = o.pk AND q.state IN ('queued', 'running')
+  WHERE t.tenant = ?1 LIMIT ?4)
+
 -- name: forget_receipts
 UPDATE operations SET receipts = NULL WHERE pk IN (
   SELECT pk FROM operations INDEXED BY operations_receipts

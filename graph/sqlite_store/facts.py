@@ -1,6 +1,7 @@
 """What a snapshot answers about facts. Lists are found in order first; then each row of the page is read."""
 
 import heapq
+import json
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -12,7 +13,7 @@ from graph.sqlite_store.connection import Row
 from graph.sqlite_store.snapshot import FIRST_TEXT, LAST_TEXT, Snapshot
 from ontology.errors import Fault, Incorrect, NotFound, shown
 from ontology.facts import AsOf, Fact, FactVersion, edges
-from ontology.ids import FACT, EntityId, FactId
+from ontology.ids import ENTITY, FACT, EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
 from ontology.values import ValueKey
@@ -42,8 +43,10 @@ class FactReads(Snapshot):
             return self._state_of(pairs[0], as_of, certain, page)
         if len(pairs) > PAIRS_MAX:
             raise Incorrect(f"at most {PAIRS_MAX} pairs in one question, got {len(pairs)}; ask in parts")
-        found = {fact.version.id: fact for pair in pairs for fact in self._state_of(pair, as_of, certain, page)}
-        return sorted(found.values(), key=_valid_order)[: page.limit]
+        facts = self._states_now(pairs, as_of, certain, page)
+        if facts is None:
+            facts = [fact for pair in pairs for fact in self._state_of(pair, as_of, certain, page)]
+        return sorted({fact.version.id: fact for fact in facts}.values(), key=_valid_order)[: page.limit]
 
     def of_predicate(self, predicate: str, as_of: AsOf, *, certain: bool, page: Page) -> list[Fact]:
         query = "of_predicate_now" if self._is_now(as_of.known_at) else "of_predicate_as_of"
@@ -141,6 +144,23 @@ class FactReads(Snapshot):
         slots = self._slots_now(about) if now else _bounds(rows, as_of.valid_at)
         instant = Interval(as_of.valid_at, Instant(as_of.valid_at + 1))
         return self._history(slots, as_of.known_at, instant, certain, Order.VALID, page)
+
+    def _states_now(
+        self, pairs: Sequence[tuple[EntityId, str | None]], as_of: AsOf, certain: bool, page: Page
+    ) -> list[Fact] | None:
+        """Of many pairs at once; `None` where that is not to be had: of what was known, of all predicates, in pages."""
+        if not self._is_now(as_of.known_at) or page.after is not None or any(name is None for _, name in pairs):
+            return None
+        asked = [
+            (*place, name) for id, name in pairs if (place := decoding.place(id, ENTITY, self._ledger)) is not None
+        ]
+        named = json.dumps(asked, ensure_ascii=False)
+        limits = (as_of.valid_at, certain, as_of.known_at, page.limit + 1)
+        rows = self._connection.all("states_now", (named, self._scope_pk, *limits))
+        if len(rows) > page.limit:
+            return None
+        judged = self._judged(as_of.known_at)
+        return [fact for row in rows if (fact := self._decoded(row, as_of.known_at)).expires_at > judged]
 
     def _slots_now(self, about: Row) -> list[Row]:
         """(slot, whether it is functional) of each slot."""

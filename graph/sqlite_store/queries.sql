@@ -28,8 +28,10 @@ SELECT document FROM schemas WHERE tenant_pk = ?1 ORDER BY position DESC LIMIT 1
 SELECT position, ordinal, key FROM entities WHERE tenant_pk = ?1 AND namespace = ?2 AND key = ?3
 
 -- name: entity_by_id
-SELECT position, ordinal, key FROM entities
-WHERE tenant_pk = ?1 AND position = ?2 AND ordinal = ?3 AND namespace = ?4
+-- Of many: ?1 lists [position, ordinal] as JSON.
+SELECT e.position, e.ordinal, e.key
+FROM json_each(?1) j CROSS JOIN entities e ON e.tenant_pk = ?2 AND e.position = json_extract(j.value, '$[0]')
+  AND e.ordinal = json_extract(j.value, '$[1]') AND e.namespace = ?3
 
 -- name: entities_after
 SELECT position, ordinal, key FROM entities
@@ -93,6 +95,26 @@ LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
     WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= ?8)
 WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate >= ?4 AND s.predicate <= ?5
 LIMIT ?9
+
+-- name: states_now
+-- `state_now` of many: ?1 lists [position, ordinal, predicate] as JSON.
+SELECT v.position, v.ordinal, v.value_type, v.value_text, v.value_qualifier, v.value_key, v.certain,
+  v.valid_from, v.valid_to, v.recorded_from, v.recorded_to,
+  s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain,
+  u.recorded_from, u.sources, u.occurrences, u.doubt, v.may_expire_at
+FROM json_each(?1) j CROSS JOIN slots s ON s.scope_pk = ?2 AND s.subject_position = json_extract(j.value, '$[0]')
+  AND s.subject_ordinal = json_extract(j.value, '$[1]') AND s.predicate = json_extract(j.value, '$[2]')
+CROSS JOIN versions v INDEXED BY versions_current ON v.slot_pk = s.pk AND v.recorded_to = 4611686018427387904
+  AND v.valid_from <= ?3 AND v.valid_to > ?3 AND v.certain >= ?4
+  AND v.valid_from >= CASE s.functional WHEN 1 THEN coalesce(
+    (SELECT CASE WHEN c.valid_to > ?3 THEN c.valid_from ELSE c.valid_to END
+     FROM versions c INDEXED BY versions_current
+     WHERE c.slot_pk = s.pk AND c.recorded_to = 4611686018427387904 AND c.valid_from <= ?3 AND c.certain = 1
+     ORDER BY c.valid_from DESC LIMIT 1), -4611686018427387904) ELSE -4611686018427387904 END
+LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
+  AND u.recorded_from = (SELECT max(n.recorded_from) FROM support n
+    WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= ?5)
+LIMIT ?6
 
 -- name: state_as_of
 -- For each slot, with the fact of the certain version that decides in a functional one: the last one begun by ?6 among those
@@ -401,6 +423,14 @@ SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,
   s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
 FROM slots s
 WHERE s.scope_pk = ?1 AND s.subject_position = ?2 AND s.subject_ordinal = ?3 AND s.predicate = ?4 AND s.language = ?5
+
+-- name: slot_heads
+-- `slot` of many: ?1 lists [position, ordinal, predicate, language] as JSON; its place in the list comes first.
+SELECT j.key, s.subject_position, s.subject_ordinal, s.predicate, s.language,
+  s.version, s.last_observed, s.last_position, s.last_ordinal, s.functional, s.plain, s.trust, s.rejected
+FROM json_each(?1) j CROSS JOIN slots s ON s.scope_pk = ?2 AND s.subject_position = json_extract(j.value, '$[0]')
+  AND s.subject_ordinal = json_extract(j.value, '$[1]') AND s.predicate = json_extract(j.value, '$[2]')
+  AND s.language = json_extract(j.value, '$[3]')
 
 -- name: slots_of
 SELECT s.pk, s.subject_position, s.subject_ordinal, s.predicate, s.language,

@@ -77,6 +77,11 @@ class SqliteQueue:
         with self._reading() as connection:
             return [decoding.operation(row) for row in connection.all("operations", asked)]
 
+    def waiting(self, scope: Scope, *, ceiling: int) -> int:
+        asked = (scope.tenant, scope.namespace, scope.purpose, ceiling)
+        with self._reading() as connection:
+            return int(connection.all("count_waiting", asked)[0][0])
+
     def forget_receipts(self, before: Instant, *, limit: int) -> int:
         with self._writing() as connection:
             return connection.many("forget_receipts", [(before, limit)])

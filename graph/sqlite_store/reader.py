@@ -37,9 +37,10 @@ class SqliteReader(WalkReads, ForgettingReads, SqliteSearchReads):
         return {row[2]: self._entity(row) for row in rows if row is not None}
 
     def entities_by_id(self, ids: Sequence[EntityId]) -> dict[EntityId, Entity]:
-        places = ((id, decoding.place(id, ENTITY, self._ledger)) for id in ids)
-        found = ((id, self._entity_at(*place)) for id, place in places if place is not None)
-        return {id: entity for id, entity in found if entity is not None}
+        places = [place for id in ids if (place := decoding.place(id, ENTITY, self._ledger)) is not None]
+        asked = (json.dumps(places), self._tenant_pk, self._scope.namespace)
+        found = [self._entity(row) for row in self._connection.all("entity_by_id", asked)] if places else []
+        return {entity.id: entity for entity in found}
 
     def list_entities(
         self, as_of: AsOf, *, type: str | None, name: str | None, limit: int, after: EntityId | None
@@ -67,10 +68,6 @@ class SqliteReader(WalkReads, ForgettingReads, SqliteSearchReads):
 
     def _entity(self, row: Row) -> Entity:
         return decoding.entity(self._ledger, self._scope.namespace, row)
-
-    def _entity_at(self, position: int, ordinal: int) -> Entity | None:
-        row = self._connection.one("entity_by_id", (self._tenant_pk, position, ordinal, self._scope.namespace))
-        return None if row is None else self._entity(row)
 
     def _candidates(self, as_of: AsOf, type: str | None, name: str | None, after: tuple[int, int]) -> list[Row]:
         """The next entities, in order, that can be in the list: those of the name, else of the type, else all."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from graph import decoding
-from graph.searching import Chunk, ChunkHit, FactHit, Model, Models, Statement, TextKey, ToIndex, Vector
+from graph.searching import Chunk, ChunkHit, FactHit, Model, Models, Statement, TextKey, Texts, ToIndex, Vector
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.episodes import EpisodeReads
 from graph.sqlite_store.passages import CHUNK, SENTENCE, SERVING, TARGET
@@ -18,15 +18,14 @@ from graph.sqlite_store.summing import Summed
 from graph.sqlite_store.whole_facts import WholeFacts
 from graph.terms import trigrams
 from ontology.errors import Incorrect, shown
-from ontology.facts import AsOf
+from ontology.facts import AsOf, Fact
 from ontology.ids import EpisodeId, Place, episode_id
 from ontology.instants import Instant
 from ontology.scope import Scope
 from ontology.values import Value, ValueKey, ValueType
 
 COUNTED_MAX: Final = 10_000
-_ALL: Final = 2**62
-_RANKED: Final = 32
+_RANKED: Final = 8
 """How many passages are ranked at first for each hit that is wanted; many times more each time it is not enough."""
 _RANKED_MORE: Final = 8
 _LOOKED_UP: Final = 4
@@ -44,12 +43,14 @@ Lines = Callable[[int], Ranked]
 class SqliteSearchReads(WholeFacts, EpisodeReads):
     """The part of a reader that searches."""
 
-    __slots__ = ("_ranked",)
+    __slots__ = ("_ranked", "_read_at")
 
     def __init__(self, connection: Connection, scope: Scope) -> None:
         super().__init__(connection, scope)
         self._ranked: dict[tuple[str, int], tuple[object, Lines]] = {}
         """What was ranked last, by words and by meaning, of each kind of passages; see `_once`."""
+        self._read_at: tuple[Instant | None, dict[tuple[int, int], Fact]] = (None, {})
+        """The facts that were found, as known at an instant."""
 
     @property
     def _fixed(self) -> bool:
@@ -93,8 +94,10 @@ class SqliteSearchReads(WholeFacts, EpisodeReads):
 
     # ---- words
 
-    def term_counts(self, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
-        return self._sizes(SENTENCE)[0], self._counts(SENTENCE, terms, ceiling)
+    def term_counts(self, texts: Texts, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
+        kind = SENTENCE if texts is Texts.SENTENCES else CHUNK
+        counts = self._counts(kind, terms)
+        return self._sizes(kind)[0], {term: min(ceiling, counts.get(term, 0)) for term in terms}
 
     def match_facts(
         self, terms: Sequence[str], as_of: AsOf, *, predicates: Collection[str] | None, history: bool, limit: int
@@ -151,10 +154,8 @@ class SqliteSearchReads(WholeFacts, EpisodeReads):
 
     def _by_words(self, kind: int, terms: Sequence[str]) -> Lines:
         passages, words = self._sizes(kind)
-        counts = self._counts(kind, terms, _ALL)
-        weights = {
-            term: math.log(1 + (passages - count + 0.5) / (count + 0.5)) for term, count in counts.items() if count
-        }
+        counts = self._counts(kind, terms)
+        weights = {term: math.log(1 + (passages - count + 0.5) / (count + 0.5)) for term, count in counts.items()}
         of = self._scope_pk, kind, words / max(passages, 1) or 1.0
 
         if len(weights) == 1:
@@ -185,9 +186,10 @@ class SqliteSearchReads(WholeFacts, EpisodeReads):
         row = self._connection.one("indexed", (self._scope_pk, kind))
         return (0, 0) if row is None else (row[0], row[1])
 
-    def _counts(self, kind: int, terms: Sequence[str], ceiling: int) -> dict[str, int]:
+    def _counts(self, kind: int, terms: Sequence[str]) -> dict[str, int]:
+        """How many passages have each term that some have, in the order given."""
         asked = json.dumps(list(dict.fromkeys(terms)), ensure_ascii=False)
-        return dict(self._connection.all("term_counts", (asked, self._scope_pk, kind, ceiling)))
+        return dict(self._connection.all("term_counts", (asked, self._scope_pk, kind)))
 
     # ---- what of it is visible
 
@@ -203,8 +205,17 @@ class SqliteSearchReads(WholeFacts, EpisodeReads):
 
         found = _visible(ranked, rows, limit)
         best = sorted(found, key=lambda hit: (-hit[0], -hit[1][3], hit[1][4], hit[1][5]))[:limit]
-        facts = self._facts_at({row[4:6] for _, row in best}, as_of.known_at)
+        facts = self._known_facts({row[4:6] for _, row in best}, as_of.known_at)
         return [FactHit(fact=facts[row[4:6]], score=score) for score, row in best]
+
+    def _known_facts(self, places: Collection[tuple[int, int]], known_at: Instant) -> Mapping[tuple[int, int], Fact]:
+        """Facts of this snapshot, each read once for all the lists that it is in."""
+        at, known = self._read_at
+        if at != known_at or not self._fixed:
+            known = {}
+        known |= self._facts_at([place for place in places if place not in known], known_at)
+        self._read_at = known_at, known
+        return known
 
     def _chunks(self, ranked: Lines, known_at: Instant, limit: int) -> list[ChunkHit]:
         def rows(passages: str) -> list[Row]:

@@ -76,9 +76,7 @@ WHERE EXISTS (SELECT 1 FROM passages INDEXED BY passages_unwritten WHERE scope_p
 ORDER BY t.tenant, o.namespace, o.purpose LIMIT ?2
 
 -- name: term_counts
-SELECT w.value, (SELECT count(*) FROM (
-  SELECT 1 FROM postings p WHERE p.scope_pk = ?2 AND p.kind = ?3 AND p.term = w.value LIMIT ?4))
-FROM json_each(?1) w
+SELECT w.term, w.passages FROM json_each(?1) j CROSS JOIN words w ON w.scope_pk = ?2 AND w.kind = ?3 AND w.term = j.value
 
 -- name: rank_words
 -- By BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75): ?1 has the weight of each term, ?4 is the mean length.

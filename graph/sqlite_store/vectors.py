@@ -77,12 +77,14 @@ class Block:
         passages = [np.empty(0, dtype=np.int64), *(part.passages for part in self.parts)]
         return Scored(self, np.concatenate(found), np.concatenate(passages))
 
-    def text(self, at: int) -> bytes:
-        for part in self.parts:
-            if at < len(part.texts):
-                return part.texts[at]
-            at -= len(part.texts)
-        raise IndexError(at)
+    def texts(self, rows: NDArray[np.intp]) -> list[bytes]:
+        """The keys of the texts of these rows."""
+        if len(self.parts) == 1:
+            return [self.parts[0].texts[row] for row in rows.tolist()]
+        starts = np.cumsum([0, *(len(part.texts) for part in self.parts)])
+        parts = np.searchsorted(starts, rows, side="right") - 1
+        within = (rows - starts[parts]).tolist()
+        return [self.parts[part].texts[row] for part, row in zip(parts.tolist(), within, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,7 @@ class Scored:
     def nearest(self, count: int) -> list[tuple[int, float, bytes]]:
         """(passage, cosine, text key), nearest first."""
         rows = best(self.scores, self.passages, count)
-        texts = map(self.block.text, rows.tolist())
-        return list(zip(self.passages[rows].tolist(), self.scores[rows].tolist(), texts, strict=True))
+        return list(zip(self.passages[rows].tolist(), self.scores[rows].tolist(), self.block.texts(rows), strict=True))
 
 
 class Vectors:

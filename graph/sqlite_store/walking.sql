@@ -49,8 +49,9 @@ CROSS JOIN versions v ON v.tenant_pk = ?2 AND v.position = json_extract(j.value,
   AND v.ordinal = json_extract(j.value, '$[1]') AND v.scope_pk = ?3
 JOIN slots s ON s.pk = v.slot_pk
 LEFT JOIN support u ON u.slot_pk = v.slot_pk AND u.value_key = v.value_key
-  AND u.recorded_from = (SELECT max(n.recorded_from) FROM support n
-    WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= min(?4, v.recorded_to - 1))
+  AND u.recorded_from = (SELECT n.recorded_from FROM support n
+    WHERE n.slot_pk = v.slot_pk AND n.value_key = v.value_key AND n.recorded_from <= min(?4, v.recorded_to - 1)
+    ORDER BY n.recorded_from DESC LIMIT 1)
 
 -- name: edges_of_facts
 -- `edges_of` for many, the kinds of start (0) and of end (1) alone: ?1 lists keys of versions as JSON; each is looked

@@ -389,6 +389,22 @@ def test_operations_are_listed_by_state_and_page(told: Told) -> None:
     assert [operation.id for operation in (*page, *rest)] == queued[2:]
 
 
+def test_what_waits_in_a_scope_is_counted_up_to_a_ceiling(told: Told) -> None:
+    queue = told.store.queue
+    assert queue.waiting(SCOPE, ceiling=9) == 0
+    told.say(*"abcde")
+    told.say("x", scope=OTHER)
+    assert (queue.waiting(SCOPE, ceiling=9), queue.waiting(SCOPE, ceiling=5), queue.waiting(SCOPE, ceiling=4)) == (
+        5, 5, 4,
+    )  # fmt: skip
+    done, failed, *_ = told.lease(limit=3)
+    told.complete(done)
+    assert queue.give_up(failed, "no", told.clock.now())
+    assert queue.waiting(SCOPE, ceiling=9) == 3, "one is being done, and two are to be begun"
+    assert queue.waiting(OTHER, ceiling=9) == 1
+    assert queue.waiting(ELSEWHERE, ceiling=9) == 0
+
+
 def test_what_is_not_done_is_listed_whatever_its_state(told: Told) -> None:
     said = told.say(*"abcde")
     elsewhere = told.say("x", scope=OTHER)

@@ -1,18 +1,21 @@
 """Indexing what was written and recorded, and switching models, on every store."""
 
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from consolidation.episodes import NewEpisode, NewTurn
 from graph.embedders import Rows, unavailable
 from graph.embedding import PatientEmbedder, TextAlone, ask
-from graph.indexing import Indexer
+from graph.indexing import Indexed, Indexer
 from graph.ports import MemoryStore
 from graph.reembedding import Reembedded, Reembedding
 from graph.searching import FactHit, Model, Models, ToIndex
+from graph.unusable import AGAIN_SECONDS
 from ontology.errors import Busy, Conflict, Incorrect, Unavailable
 from ontology.scope import scope_of
 from tests.contract.search_world import MANY, Searched, found
@@ -32,11 +35,13 @@ def searched(world: World) -> Searched:
 class Indexes:
     """A store with an indexer that has this embedder; it waits for none that failed."""
 
-    def __init__(self, searched: Searched, embedder: HashingEmbedder | None) -> None:
+    def __init__(
+        self, searched: Searched, embedder: HashingEmbedder | None, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self.store: MemoryStore = searched.store
         self.patient = None if embedder is None else PatientEmbedder(embedder, lambda: float("inf"))
         self.indexer = Indexer(
-            store=searched.store, clock=searched.world.clock, core=CORE, embedder=self.patient,
+            store=searched.store, clock=searched.world.clock, core=CORE, embedder=self.patient, monotonic=monotonic,
         )  # fmt: skip
         self.searched = searched
 
@@ -163,6 +168,64 @@ def test_an_embedder_that_is_away_leaves_words_and_is_made_up_for(searched: Sear
     embedder.away = False
     assert indexes.indexer.work() == 3
     assert indexes.indexer.standing(SCOPE).problem is None
+
+
+class Numb(HashingEmbedder):
+    """Gives zeros for texts with one of these words, until it is cured."""
+
+    cured = False
+    words: tuple[str, ...] = ("coffee",)
+
+    def _row(self, text: str) -> Rows:
+        row = super()._row(text)
+        return row if self.cured or not any(word in text for word in self.words) else np.zeros_like(row)
+
+
+def test_a_text_without_a_vector_is_told_by_its_id_holds_up_no_other_and_is_tried_again(
+    searched: Searched, caplog: pytest.LogCaptureFixture
+) -> None:
+    numb, seconds = Numb("first"), [0.0]
+    indexes = Indexes(searched, numb, monotonic=lambda: seconds[0])
+    numb.words = ("drink number",)  # of more than are embedded at once
+    drinks(searched, 80)
+
+    indexes.indexer.work()
+
+    standing = indexes.indexer.standing(SCOPE)
+    assert standing.to_index.texts == 77
+    assert len(indexes.near("tea")) == 3
+    with searched.store.read(SCOPE) as reader:
+        ids = [key.hex() for key, _ in reader.unembedded("first", limit=MANY)]
+    assert standing.problem is not None
+    assert "'first'" in standing.problem
+    assert "77 texts" in standing.problem
+    assert any(id in standing.problem for id in ids)
+    assert standing.problem in caplog.text
+    assert "number" not in caplog.text
+    asked = len(numb.asked)
+    assert indexes.indexer.work() == 0
+    assert len(numb.asked) == asked, "they are left alone for a while"
+
+    numb.cured, seconds[0] = True, AGAIN_SECONDS + 1
+    assert indexes.indexer.work() == 77
+    assert indexes.indexer.standing(SCOPE) == Indexed(to_index=DONE, problem=None, models=indexes.models())
+
+
+def test_a_switch_that_leaves_a_text_without_a_vector_is_none_and_begun_again_it_makes_that_alone(
+    searched: Searched,
+) -> None:
+    drinks(searched)
+    old = Indexes(searched, HashingEmbedder("first"))
+    old.indexer.work()
+    numb = Numb("second")
+
+    with pytest.raises(Unavailable, match=r"'second' gave vectors .* for 1 text: .*\(text [0-9a-f]{32}\)"):
+        Indexes(searched, numb).reembed()
+    assert old.models() == Models(serving=FIRST, target=SECOND)
+    assert len(old.near("tea")) == 3
+
+    numb.cured = True
+    assert Indexes(searched, numb).reembed() == Reembedded(model=SECOND, before=FIRST, texts=1)
 
 
 def test_what_is_erased_while_it_is_embedded_gets_no_vector(searched: Searched) -> None:

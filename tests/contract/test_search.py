@@ -8,7 +8,7 @@ import pytest
 from graph import transfer
 from graph.ledger import ledger_hash
 from graph.ports import Page
-from graph.searching import Chunk, Statement, ToIndex
+from graph.searching import Chunk, Statement, Texts, ToIndex
 from graph.sqlite_store.store import SqliteStore
 from graph.terms import terms
 from ontology.errors import Busy
@@ -138,7 +138,7 @@ def test_a_scope_can_be_indexed_anew(searched: Searched) -> None:
         tx.unindex()
     with searched.store.read(SCOPE) as reader:
         assert reader.to_index(None) == ToIndex(statements=5, episodes=1, texts=0)
-        assert reader.term_counts(["lisbon"], ceiling=9) == (0, {"lisbon": 0})
+        assert reader.term_counts(Texts.SENTENCES, ["lisbon"], ceiling=9) == (0, {"lisbon": 0})
     assert searched.match("Lisbon") == searched.names("Mira") == []
     assert searched.chunks("Lisbon") == []
     assert found(searched.match("Lisbon", scope=OTHER)) == ["Lisbon"]
@@ -272,13 +272,31 @@ def test_terms_are_counted_in_the_scope_alone(searched: Searched) -> None:
     searched.index()
     searched.index(scope=OTHER)
     with searched.store.read(SCOPE) as reader:
-        assert reader.term_counts(["green", "coffee", "3"], ceiling=100) == (9, {"green": 9, "coffee": 0, "3": 1})
-        assert reader.term_counts(["green"], ceiling=4) == (9, {"green": 4})
-        assert reader.term_counts([], ceiling=4) == (9, {})
+        assert reader.term_counts(Texts.SENTENCES, ["green", "coffee", "3"], ceiling=100) == (
+            9,
+            {"green": 9, "coffee": 0, "3": 1},
+        )
+        assert reader.term_counts(Texts.SENTENCES, ["green"], ceiling=4) == (9, {"green": 4})
+        assert reader.term_counts(Texts.SENTENCES, [], ceiling=4) == (9, {})
     with searched.store.read(OTHER) as reader:
-        assert reader.term_counts(["green", "coffee"], ceiling=100) == (1, {"green": 1, "coffee": 1})
+        assert reader.term_counts(Texts.SENTENCES, ["green", "coffee"], ceiling=100) == (1, {"green": 1, "coffee": 1})
     with searched.store.read(ELSEWHERE) as reader:
-        assert reader.term_counts(["green"], ceiling=100) == (0, {"green": 0})
+        assert reader.term_counts(Texts.SENTENCES, ["green"], ceiling=100) == (0, {"green": 0})
+
+
+def test_the_words_of_episodes_are_counted_by_themselves(searched: Searched, world: World) -> None:
+    world.write(claim("mira", "likes", "green tea", "2020-01-01"))
+    _, gone = searched.record("Porto is green.", "Porto is far.")
+    searched.index()
+    with searched.store.read(SCOPE) as reader:
+        assert reader.term_counts(Texts.CHUNKS, ["porto", "green", "tea"], ceiling=9) == (
+            2,
+            {"porto": 2, "green": 1, "tea": 0},
+        )
+        assert reader.term_counts(Texts.CHUNKS, ["porto"], ceiling=1) == (2, {"porto": 1})
+    Known(world).away(episode=gone)
+    with searched.store.read(SCOPE) as reader:
+        assert reader.term_counts(Texts.CHUNKS, ["porto", "far"], ceiling=9) == (1, {"porto": 1, "far": 0})
 
 
 def test_nothing_of_another_scope_is_found(searched: Searched) -> None:
@@ -395,7 +413,7 @@ def test_what_is_erased_is_found_no_more(searched: Searched) -> None:
     searched.world.write(erase("mira", "lives_in"))
     assert searched.match("Porto", history=True) == []
     with searched.store.read(SCOPE) as reader:
-        assert reader.term_counts(["porto", "lisbon"], ceiling=9)[1] == {"porto": 0, "lisbon": 0}
+        assert reader.term_counts(Texts.SENTENCES, ["porto", "lisbon"], ceiling=9)[1] == {"porto": 0, "lisbon": 0}
 
 
 def test_an_erased_name_goes_out_of_every_sentence_with_it(searched: Searched) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 
 from graph.ports import MemoryStore
+from graph.searching import Texts
 from graph.terms import terms
 from ontology.scope import scope_of
 from tests.contract.search_world import FAR, Searched
@@ -66,7 +67,7 @@ def test_no_question_is_an_error_or_finds_what_another_tenant_has(searched: Sear
             if OURS in asked:
                 assert len({hit.fact.version.id for hit in facts}) == 2, text
                 assert len(chunks) == 1, text
-            counts = reader.term_counts(asked, ceiling=9)[1]
+            counts = reader.term_counts(Texts.SENTENCES, asked, ceiling=9)[1]
             assert counts.get(SECRET, 0) == 0, text
             assert reader.match_facts([OURS], as_of, predicates=[text], history=False, limit=9) == [], text
 

@@ -225,7 +225,8 @@ def test_a_rare_word_is_found_by_a_search_where_nobody_is_named(api: Api) -> Non
 
     assert sentences(packet, "found") == ["p-17 likes a zubrowka before supper"]
     assert packet["search"]["vectors"] == {
-        "used": False, "reason": "no_embedder", "detail": packet["search"]["vectors"]["detail"]
+        "used": False, "reason": "no_embedder", "detail": packet["search"]["vectors"]["detail"],
+        "floor": None,
     }  # fmt: skip
 
 

@@ -7,9 +7,11 @@ import pytest
 
 from api.wire.bodies import SearchBody
 from consolidation.serving import Served
+from graph.embedders import Rows
 from graph.embedding import PatientEmbedder
 from graph.indexing import Indexer
-from graph.ranking import RECIPES
+from graph.ranking import FLOOR, RECIPES
+from graph.searching import Models
 from ontology.packs import load_core
 from ontology.schema import Kind
 from ontology.scope import scope_of
@@ -230,23 +232,65 @@ def meaning(api: Api, embedder: HashingEmbedder) -> Api:
     return Api(with_vectors, api.clock, local_client(with_vectors))
 
 
+class Understanding(HashingEmbedder):
+    """Knows two words for one thing."""
+
+    def _row(self, text: str) -> Rows:
+        return super()._row(text.replace("concise", "short").replace("replies", "answers"))
+
+
 def test_with_an_embedder_meaning_is_searched_too_and_told(api: Api) -> None:
     tell(api)
 
-    both = meaning(api, HashingEmbedder())
+    both = meaning(api, Understanding())
     found = indexed(lambda: sought(both, "short answers"), vectors=True)
 
-    assert found["vectors"] == {"used": True, "reason": None, "detail": None}
+    assert found["vectors"] == {"used": True, "reason": None, "detail": None, "floor": FLOOR}
     first = found["items"][0]
     assert first["predicate"] == "prefers_answers"
     assert first["parts"]["text"]["rank"] == first["parts"]["vector"]["rank"] == 1
-    others = [item for item in found["items"] if item["parts"]["text"] is None]
-    assert others  # found by meaning alone
-    assert all(item["parts"]["vector"]["score"] < first["parts"]["vector"]["score"] for item in others)
     assert all(item["holds"] == "now" for item in found["items"])
+    [alone] = sought(both, "concise replies")["items"]
+    assert (alone["predicate"], alone["parts"]["text"]) == ("prefers_answers", None), "found by meaning alone"
+    assert alone["parts"]["vector"] == first["parts"]["vector"]
     words = sought(both, "short answers", recipe="words")
     assert words["vectors"]["reason"] == "recipe"
     assert all(item["parts"]["vector"] is None for item in words["items"])
+
+
+def test_what_is_far_in_meaning_is_no_hit_however_little_there_is(api: Api) -> None:
+    tell(api)
+    both = meaning(api, HashingEmbedder(dimensions=1024))
+
+    nothing = indexed(lambda: sought(both, "xylophone quartet"), vectors=True)
+    by_words = sought(both, "lisbon " + " ".join(f"absent{n}" for n in range(40)))
+
+    assert nothing["items"] == []
+    assert by_words["items"]
+    assert all(item["parts"]["vector"] is None for item in by_words["items"]), "their words are found, and no more"
+    for recipe in RECIPES:
+        found = sought(both, "coffee in lisbon", recipe=recipe)["items"]
+        assert found
+        assert all(item["parts"]["vector"]["score"] >= FLOOR for item in found if item["parts"]["vector"])
+
+
+def test_a_search_asks_for_the_models_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    tell(api)
+    both = meaning(api, HashingEmbedder())
+    indexed(lambda: sought(both, "short answers"), vectors=True)
+    with both.services.store.read(scope_of("local")) as reader:
+        kind, models = type(reader), type(reader).models
+    asked: list[Models] = []
+
+    def counted(reader: Any) -> Models:
+        asked.append(models(reader))
+        return asked[-1]
+
+    monkeypatch.setattr(kind, "models", counted)
+
+    found = answer(both.post("/v1/search", {"text": "short answers"}))
+
+    assert (found["vectors"]["used"], len(asked)) == (True, 1)
 
 
 def test_an_embedder_that_is_away_or_another_one_leaves_words_alone_and_says_so(api: Api) -> None:

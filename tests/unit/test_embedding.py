@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from graph.aside import AT_ONCE, Aside, Late
-from graph.embedders import Rows, checked
+from graph.embedders import NoVector, Rows, checked
 from graph.embedding import BACKOFF_SECONDS, TEXT_CHARS_MAX, PatientEmbedder, TextAlone, ask
 from graph.searching import Model, Models
 from ontology.errors import Incorrect, Unavailable
@@ -24,10 +24,10 @@ class Time:
         return self.seconds
 
 
-def test_rows_come_back_of_length_one_and_what_is_nothing_stays_zero() -> None:
-    rows = checked([[3.0, 4.0], [0.0, 0.0]], "m", 2)
+def test_rows_come_back_of_length_one() -> None:
+    rows = checked([[3.0, 4.0], [0.0, -2.0]], "m", 2)
     assert rows.dtype == np.float32
-    assert rows.tolist() == [[pytest.approx(0.6), pytest.approx(0.8)], [0.0, 0.0]]
+    assert rows.tolist() == [[pytest.approx(0.6), pytest.approx(0.8)], [0.0, -1.0]]
     assert np.linalg.norm(checked([[1e38, 1e38]], "m", 1)) == pytest.approx(1)
     assert np.linalg.norm(checked([[1e-38, 0]], "m", 1)) == pytest.approx(1)
 
@@ -39,8 +39,6 @@ def test_rows_come_back_of_length_one_and_what_is_nothing_stays_zero() -> None:
         ([], "0 rows for 2 texts"),
         ([[1.0, 0.0], [1.0]], "not numbers of one length"),
         ([["a"], ["b"]], "not numbers of one length"),
-        ([[float("nan")], [1.0]], "not finite"),
-        ([[float("inf")], [1.0]], "not finite"),
         ([[], []], "rows of 0 numbers"),
         ([[0.5] * 9_000] * 2, "rows of 9000 numbers"),
         (None, "0 rows for 2 texts"),
@@ -50,6 +48,51 @@ def test_what_is_no_row_for_each_text_is_refused(rows: object, told: str) -> Non
     with pytest.raises(Unavailable, match=told) as raised:
         checked(rows, "m", 2)
     assert raised.value.slug == "embedder-unavailable"
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [([float("nan"), 1.0], "not finite"), ([float("-inf"), 1.0], "not finite"), ([1e39, 0.0], "not finite"),
+     ([None, 1.0], "not finite"), ([0.0, -0.0], "zeros alone")],
+)  # fmt: skip
+def test_what_is_no_vector_is_refused_with_the_name_of_its_model(row: list[float], told: str) -> None:
+    with pytest.raises(NoVector, match=f"'m' gave .*{told}"):
+        checked([[1.0, 2.0], row], "m", 2)
+
+
+class Numb(HashingEmbedder):
+    """Gives zeros for some texts, and for others numbers that are none."""
+
+    def _row(self, text: str) -> Rows:
+        row = super()._row(text)
+        return row * np.float32(0) if "zero" in text else row * np.float32("nan") if "none" in text else row
+
+
+def test_a_text_without_a_vector_keeps_no_other_back_and_gets_no_zeros() -> None:
+    rows = PatientEmbedder(Numb()).embed_each(["good", "zero", "also good", "none"])
+    assert [row is None for row in rows] == [False, True, False, True]
+
+
+def test_a_text_whose_beginning_has_a_vector_gets_that() -> None:
+    text = "good " * 300 + "none"
+    [row] = PatientEmbedder(Numb()).embed_each([text])
+    assert row is not None
+    assert row.tolist() == pytest.approx(HashingEmbedder().embed([text[:1_000]])[0].tolist())
+
+
+def test_a_question_without_a_vector_is_asked_by_its_words_and_a_model_that_has_none_at_all_is_told() -> None:
+    asked = ask(PatientEmbedder(Numb()), SERVING, "zero", 60)
+    assert (asked.text_alone, asked.vector) == (TextAlone.EMBEDDER_AWAY, None)
+    assert "no vector for the question" in asked.detail
+
+    class Dumb(HashingEmbedder):
+        def _row(self, text: str) -> Rows:
+            return super()._row("")
+
+    patient = PatientEmbedder(Dumb())
+    with pytest.raises(Unavailable, match=r"refuses every text.*zeros alone"):
+        patient.embed_each(["a", "b"])
+    assert patient.resting
 
 
 def test_one_that_failed_is_left_alone_for_longer_each_time_and_asked_again_then() -> None:
@@ -74,7 +117,7 @@ def test_a_text_that_is_refused_gets_zeros_and_keeps_no_other_back() -> None:
     hashing = HashingEmbedder()
     hashing.refuses = "bad"
     rows = PatientEmbedder(hashing).embed_each(["good", "bad", "also good"])
-    assert [bool(row.any()) for row in rows] == [True, False, True]
+    assert [row is not None and bool(row.any()) for row in rows] == [True, False, True]
 
 
 def test_a_text_that_is_too_long_is_embedded_by_its_beginning() -> None:
@@ -85,6 +128,7 @@ def test_a_text_that_is_too_long_is_embedded_by_its_beginning() -> None:
 
     hashing.chars_max = 300
     rows = patient.embed_each(["word " * 10_000, "short"])
+    assert rows[0] is not None
     assert rows[0].tolist() == pytest.approx(hashing.embed([("word " * 10_000)[:250]])[0].tolist())
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from graph.embedders import NoVector
 from graph.http_embedder import ANSWER_BYTES_MAX, ATTEMPTS, HttpEmbedder
 from ontology.errors import Incorrect, Unavailable
 from tests.embedding import DIMENSIONS, HashingEmbedder
@@ -123,8 +124,6 @@ def test_texts_that_are_refused_are_the_texts_fault(
         (answer([[1.0, 2.0]]), "1 rows for 2 texts"),
         (answer([[1.0, 2.0]] * 3), "3 rows for 2 texts"),
         (answer([[1.0, 2.0], [1.0]]), "not numbers of one length"),
-        (answer([[1.0, None], [1.0, 2.0]]), "not finite"),
-        (answer([[1e300, 1.0], [1.0, 2.0]]), "not finite"),
         (answer([SECRET, SECRET]), "not numbers"),
     ],
 )
@@ -137,6 +136,20 @@ def test_what_is_no_answer_is_told_by_what_is_wrong_with_it(
     assert told in str(raised.value)
     assert SECRET not in str(raised.value)
     assert raised.value.slug == "embedder-unavailable"
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "told"), [([1.0, None], "not finite"), ([1e300, 1.0], "not finite"), ([0.0, 0.0], "zeros alone")]
+)
+def test_what_is_no_vector_is_told_and_not_asked_again(
+    row: list[float], told: str, server: EmbeddingServer, embedder: HttpEmbedder
+) -> None:
+    server.answers.append(answer([row, [1.0, 2.0]]))
+    with pytest.raises(NoVector, match=told) as raised:
+        embedder.embed([SECRET, "b"])
+    assert embedder.name in str(raised.value)
+    assert SECRET not in str(raised.value)
     assert len(server.requests) == 1
 
 

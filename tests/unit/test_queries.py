@@ -29,7 +29,7 @@ ONLY_SQLITE: Final = {
     "put_transition": APPLY, "change_claim": APPLY,
     "close_version": APPLY, "put_version": APPLY, "hide_extent": APPLY, "show_extent": APPLY,
     "erase_quotes": "in the graph the words that a claim quotes are properties of its node",
-    "leased_operation": STEPS, "edges_of_facts": MANY, "expiry_of_facts": MANY,
+    "leased_operation": STEPS, "edges_of_facts": MANY, "expiry_of_facts": MANY, "states_now": MANY, "slot_heads": MANY,
     "restate_nobody": "a table finds by NULL otherwise; in the graph `restate_payload` does both",
     "sweep_names": KEYS,
     "put_scrub": FILE, "scrubs": FILE, "end_scrubs": FILE,

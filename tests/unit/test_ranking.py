@@ -138,8 +138,8 @@ candidates = st.lists(
 )  # fmt: skip
 share = st.floats(0, 0.99)
 policies = st.builds(
-    Policy, name=st.just("any"), text=st.floats(0, 5), vector=st.floats(0, 5), graph=st.floats(0, 5), recency=share,
-    half_life_days=st.integers(1, 1000), confidence=share, certainty=share, trust=share,
+    Policy, name=st.just("any"), text=st.floats(0, 5), vector=st.floats(0, 5), graph=st.floats(0, 5), floor=share,
+    recency=share, half_life_days=st.integers(1, 1000), confidence=share, certainty=share, trust=share,
 )  # fmt: skip
 
 
@@ -176,7 +176,7 @@ def test_what_holds_has_the_scores_that_it_would_have_alone(found: list[Candidat
 
 def test_every_weight_of_a_policy_is_told_here() -> None:
     assert [field.name for field in fields(Policy)] == [
-        "name", "text", "vector", "graph", "recency", "half_life_days", "confidence", "certainty", "trust"
+        "name", "text", "vector", "graph", "floor", "recency", "half_life_days", "confidence", "certainty", "trust"
     ]  # fmt: skip
 
 

@@ -6,22 +6,23 @@ from typing import Any, cast
 import pytest
 
 from graph.rarity import COMMON_MIN, TERMS_MAX, TOGETHER_MAX, Words, words_of
-from graph.searching import SearchReader
+from graph.searching import SearchReader, Texts
 
 
 class Counted:
-    """A scope in which so many of its sentences have each word."""
+    """A scope in which so many of its texts have each word."""
 
     def __init__(self, sentences: int, **counts: int) -> None:
         self.sentences, self.counts = sentences, counts
         self.ceilings: list[tuple[int, int]] = []
 
-    def term_counts(self, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
+    def term_counts(self, texts: Texts, terms: Sequence[str], *, ceiling: int) -> tuple[int, Mapping[str, int]]:
+        assert texts is Texts.CHUNKS
         self.ceilings.append((len(terms), ceiling))
         return self.sentences, {term: min(self.counts[term], ceiling) for term in terms if self.counts.get(term)}
 
     def words(self, question: str) -> Words:
-        return words_of(cast(SearchReader, self), question.split())
+        return words_of(cast(SearchReader, self), Texts.CHUNKS, question.split())
 
 
 def test_what_over_a_twentieth_of_the_sentences_have_is_dropped_while_rarer_words_remain() -> None:
@@ -29,7 +30,7 @@ def test_what_over_a_twentieth_of_the_sentences_have_is_dropped_while_rarer_word
 
     words = scope.words("the price of zubrowka")
 
-    assert words.of_facts == ("zubrowka", "price")
+    assert words.asked == ("zubrowka", "price")
     assert words.dropped == ("the", "of")
     assert words.cut == ()
 
@@ -37,15 +38,15 @@ def test_what_over_a_twentieth_of_the_sentences_have_is_dropped_while_rarer_word
 def test_common_words_are_asked_for_where_there_are_no_others() -> None:
     words = Counted(10_000, price=9_000, of=9_000).words("price of nothing")
 
-    assert (words.of_facts, words.dropped) == (("price", "of"), ())
+    assert (words.asked, words.dropped) == (("price", "of"), ())
 
 
 def test_of_words_that_are_all_common_in_a_large_memory_the_rarest_are_asked_for() -> None:
-    scope = Counted(100_000, the=99_000, price=9_000, of=30_000, tea=11_000, cup=12_000)
+    scope = Counted(100_000, the=99_000, price=9_000, of=30_000, tea=21_000, cup=22_000)
 
     words = scope.words("the price of tea cup")
 
-    assert words.of_facts == ("price", "tea")
+    assert words.asked == ("price", "tea")
     assert words.dropped == ("the", "of", "cup")
     assert words.weights["price"] > words.weights["tea"] > words.weights["cup"] > words.weights["of"]
     assert scope.ceilings[-1] == (5, TOGETHER_MAX)
@@ -55,13 +56,13 @@ def test_of_words_that_are_all_common_in_a_large_memory_the_rarest_are_asked_for
 def test_common_words_are_asked_for_up_to_so_many_sentences_together(together: int, asked: tuple[str, ...]) -> None:
     scope = Counted(100_000, price=8_000, tea=TOGETHER_MAX - 8_000 + together)
 
-    assert scope.words("tea price").of_facts == asked
+    assert scope.words("tea price").asked == asked
 
 
 def test_one_word_is_asked_for_however_common_all_are() -> None:
     words = Counted(100_000, the=100_000, a=90_000).words("the a")
 
-    assert (words.of_facts, words.dropped) == (("a",), ("the",))
+    assert (words.asked, words.dropped) == (("a",), ("the",))
 
 
 @pytest.mark.parametrize(("count", "dropped"), [(COMMON_MIN, ()), (COMMON_MIN + 1, ("mira",))])
@@ -69,10 +70,21 @@ def test_in_a_small_memory_few_words_are_common(count: int, dropped: tuple[str, 
     assert Counted(200, mira=count, tea=1).words("mira tea").dropped == dropped
 
 
-def test_a_word_that_no_sentence_has_is_asked_of_episodes_alone() -> None:
+def test_a_word_that_no_text_has_is_not_asked_for_and_not_told_as_cut() -> None:
     words = Counted(1_000, tea=1).words("tea zubrowka")
 
-    assert (words.of_facts, words.of_episodes) == (("tea",), ("zubrowka", "tea"))
+    assert (words.asked, words.dropped, words.cut) == (("tea",), (), ())
+
+
+def test_words_that_are_not_common_are_asked_for_up_to_so_many_texts_together_too() -> None:
+    chat = [f"word{number}" for number in range(20)]
+    scope = Counted(100_000, **dict.fromkeys(chat, 4_000), zubrowka=1)
+
+    words = scope.words(" ".join([*chat, "zubrowka"]))
+
+    assert words.asked[0] == "zubrowka"
+    assert len(words.asked) == 1 + TOGETHER_MAX // 4_000
+    assert {*words.asked, *words.cut} == {*chat, "zubrowka"}
 
 
 def test_a_rare_word_among_two_hundred_is_asked_for_and_the_others_are_told() -> None:
@@ -81,9 +93,9 @@ def test_a_rare_word_among_two_hundred_is_asked_for_and_the_others_are_told() ->
 
     words = scope.words(" ".join([*chat[:150], "zubrowka", *chat[150:]]))
 
-    assert words.of_facts[0] == "zubrowka"
-    assert len(words.of_facts) == TERMS_MAX
-    assert {*words.of_facts, *words.cut} == {*chat, "zubrowka"}
+    assert words.asked[0] == "zubrowka"
+    assert len(words.asked) == TERMS_MAX
+    assert {*words.asked, *words.cut} == {*chat, "zubrowka"}
     assert [(count, ceiling) for count, ceiling in scope.ceilings if ceiling > 200] == [(TERMS_MAX - 1, 501)]
 
 

@@ -142,6 +142,26 @@ def test_a_file_from_before_the_index_can_be_indexed(file: Path, monkeypatch: py
     ]  # fmt: skip
 
 
+def test_the_words_of_a_file_from_before_they_were_counted_are_counted(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = migration.migrations()
+    with monkeypatch.context() as older:
+        older.setattr(migration, "migrations", lambda: {n: text for n, text in known.items() if n < 14})
+        SqliteStore(str(file)).close()
+    connection = sqlite3.connect(file)
+    for posting in [(1, 0, "tea", 1), (1, 0, "tea", 2), (1, 1, "tea", 3), (1, 2, "te$", 1), (2, 0, "tea", 9)]:
+        connection.execute("INSERT INTO postings VALUES (?, ?, ?, ?, 1, 1)", posting)
+    connection.commit()
+    connection.close()
+    SqliteStore(str(file)).close()
+    assert rows(file, "SELECT * FROM words ORDER BY scope_pk, kind") == [
+        (1, 0, "tea", 2),
+        (1, 1, "tea", 1),
+        (2, 0, "tea", 1),
+    ]
+
+
 def test_counts_are_those_of_what_is_there_whatever_was_done(file: Path, searched: Searched) -> None:
     told(searched)
     world = searched.world
@@ -161,6 +181,10 @@ def test_counts_are_those_of_what_is_there_whatever_was_done(file: Path, searche
     assert rows(file, "SELECT count(*) FROM postings WHERE passage_pk NOT IN (SELECT pk FROM passages)") == [(0,)]
     lengths = rows(file, "SELECT kind, sum(occurrences) FROM postings WHERE kind < 2 GROUP BY kind ORDER BY kind")
     assert lengths == [(kind, words) for kind, _, words in counted]
+    posted = rows(
+        file, "SELECT kind, term, count(*) FROM postings WHERE kind < 2 GROUP BY kind, term ORDER BY kind, term"
+    )
+    assert rows(file, "SELECT kind, term, passages FROM words ORDER BY kind, term") == posted
     assert rows(file, "SELECT count(*) FROM vectors WHERE text_key NOT IN (SELECT text_key FROM passages)") == [(0,)]
 
 
