@@ -33,6 +33,7 @@ from graph.ports import (
 )
 from graph.ports import Reader as ReaderPort
 from graph.queue import Queue
+from graph.sentences import relabelled
 from graph.sessions import SessionStore
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Lifecycle, Source, Told, Transition
@@ -153,7 +154,9 @@ class Tables:
     def apply(self, commit: Commit) -> None:
         """Write a commit in the order of the fields of its change set."""
         changes, now = commit.changes, commit.changes.recorded_at
-        self.schemas += [changes.schema] if changes.schema is not None else []
+        if changes.schema is not None:
+            self.index.relabelled(relabelled(self.schemas[-1] if self.schemas else None, changes.schema))
+            self.schemas.append(changes.schema)
         for erasure in changes.erasures:
             self._erase(erasure)
         for stone in changes.tombstones:
