@@ -62,7 +62,10 @@ def _refused(line: bytes, exc: ValidationError) -> Refusal:
 
 
 def _error(line: bytes, code: int, detail: str) -> Refusal:
-    return _answer(_id_in(line[:SEEN_BYTES]) or _id_at_end(line[-SEEN_BYTES:]), code, detail)
+    found = _id_in(line[:SEEN_BYTES])
+    if found is None and len(line) > SEEN_BYTES:
+        found = _id_at_end(line[-SEEN_BYTES:])
+    return _answer(found, code, detail)
 
 
 def _answer(id: bytes | None, code: int, detail: str) -> Refusal:

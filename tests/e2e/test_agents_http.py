@@ -2,14 +2,17 @@
 
 import http.client
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from tests.e2e.agent_story import learn, tell_the_story
 from tests.e2e.agents import Agent, over_http
@@ -189,6 +192,43 @@ def test_a_key_that_ends_in_the_middle_of_a_session_lets_nobody_in(line: Command
         for asked in (("call_tool", "state", {"subject": "mira"}), ("read_resource", "vigencia://ontology")):
             with pytest.raises(MCPError):  # the SDK's client does not tell why
                 agent.ask(*asked)
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
+def test_forgetting_takes_two_steps_with_every_version_of_the_protocol(closed: str, version: str) -> None:
+    headers = {"MCP_Protocol_Version": version, "Authorization": "Bearer vg_acme-writer-key"}
+
+    def told(tool: str, **arguments: Any) -> Any:
+        status, _, document = posted(closed, call(tool, **arguments), **headers)
+        assert status == 200
+        assert not document["result"].get("isError"), document
+        return json.loads(document["result"]["content"][0]["text"])
+
+    subject = f"anna-{version}"
+    told("remember", items=[{"subject": subject, "predicate": "note", "value": "x"}])
+    preview = told("forget", subject=subject)
+    assert preview["state"] == "preview"
+    assert told("state", subject=subject)["items"]
+    assert told("forget", subject=subject, confirm=preview["manifest"])["state"] == "forgotten"
+
+
+def test_calls_that_run_when_the_server_is_interrupted_are_answered(line: CommandLine) -> None:
+    item = {"subject": "mira", "predicate": "remark", "value": "late"}
+    with serving(line) as server, ThreadPoolExecutor(1) as pool:
+        writer = sqlite3.connect(line.folder / "vigencia.db", isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        waits = pool.submit(posted, server.url, call("remember", items=[item]))
+        time.sleep(0.5)  # it waits for the lock now
+        server.running.interrupt()
+        time.sleep(0.5)
+        writer.execute("ROLLBACK")
+        writer.close()
+        status, _, document = waits.result(60)
+        done = server.running.end()
+    assert (status, document["result"].get("isError", False), done.code) == (200, False, 0)
+    assert "Traceback" not in done.err
+    found = line("state", "mira", "remark", "--json").document["items"]
+    assert [each["value"]["value"] for each in found] == ["late"]
 
 
 def test_another_agent_adopts_what_is_handed_to_it(closed: str) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from tests.e2e.command_line import VIGENCIA, CommandLine
 
@@ -25,7 +26,6 @@ INVALID_REQUEST: Final = -32600
 ANSWER_SECONDS: Final = 60
 SOON: Final = 20
 """Seconds within which a process ends that waits for nothing; it is far less on a machine that has time."""
-VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 
 
 @pytest.fixture
@@ -301,7 +301,7 @@ def test_what_others_print_does_not_get_into_the_protocol(line: CommandLine) -> 
         assert out == err
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
 def test_forgetting_takes_two_steps_with_every_version_of_the_protocol(line: CommandLine, version: str) -> None:
     with piped(line) as pipes:
         assert pipes.begin(version)["protocolVersion"] == version
