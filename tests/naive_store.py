@@ -442,8 +442,14 @@ class NaiveReader(NaiveWalkReads, NaiveSearchReads):
 
     def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
         ids = {s.shown.claim for s in self._showings(version, known_at)}
-        told = [self._told(claim) for claim in self._tables.claims if claim.id in ids]
+        told = [self._told(claim) for claim in self._claims() if claim.id in ids]
         return _page(told, lambda t: t.claim.entry.order, limit, after)
+
+    def first_evidence(
+        self, versions: Sequence[FactVersion], known_at: Instant, *, limit: int
+    ) -> dict[FactId, list[Told]]:
+        found = {each.id: self.evidence(each, known_at, limit=limit, after=None) for each in versions}
+        return {id: told for id, told in found.items() if told}
 
     # ---- claims
 
