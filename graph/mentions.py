@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 from typing import Final, NamedTuple
 
 from graph.naming import shows
@@ -27,6 +28,10 @@ NAMESAKES_MAX: Final = 5
 """So many are told of those that share a name."""
 _RUN_MAX: Final = 5
 """Words of a key, or of a name that is looked up as it is written."""
+_MARKS_MAX: Final = 2
+"""So many marks behind a key are taken for those of the question, one by one; else all of them."""
+_MARKED_MAX: Final = 2_000
+"""So many runs with their marks are looked up as keys."""
 _LOOK_UPS_MAX: Final = 40
 _SOUGHT_MAX: Final = 40
 """So many words of a question are looked for among names."""
@@ -125,6 +130,9 @@ class _Text:
         """What stands between blanks, without the marks around it, and the words that it is made of."""
         self.written: list[str] = []
         """The same with their possessives, which belong to the name of `McDonald's`."""
+        self._marked: list[tuple[int, int]] = []
+        """Where each of them stands with the marks around it, and what has no word before it, such as an emoji."""
+        self._loose: int | None = None
         self._places: list[tuple[int, int]] = []
         self.cut = False
         for piece in _SPACED.finditer(self.question):
@@ -142,7 +150,11 @@ class _Text:
             self.words.append(_folded(word[0]))
             self.named.append(_looks_like_name(word[0]))
             self._places.append((offset + word.start(), offset + word.end()))
-        if len(self.words) > start:
+        if len(self.words) == start:
+            self._loose = piece.start() if self._loose is None else self._loose
+        else:
+            self._marked.append((piece.start() if self._loose is None else self._loose, piece.end()))
+            self._loose = None
             self.pieces.append((_stripped(joined), Span(start, len(self.words))))
             self.written.append(written)
 
@@ -172,6 +184,21 @@ class _Text:
                 for said in dict.fromkeys(map(tuple, ([piece for piece, _ in pieces], written, plain))):
                     yield list(said), span
 
+    def marked_runs(self) -> Iterator[tuple[str, Span]]:
+        """Runs of pieces with the marks within and around them, which belong to the key `Acme, Inc.`.
+
+        Outer ones may be those of the question, such as one quotation mark before a key and two marks behind it.
+        """
+        for first in range(len(self.pieces)):
+            for last in range(first, min(first + _RUN_MAX, len(self.pieces))):
+                span = Span(self.pieces[first][1].start, self.pieces[last][1].end)
+                whole = self.question[self._marked[first][0] : self._marked[last][1]]
+                head = whole.find(self.written[first])
+                tail = len(whole) - whole.rfind(self.written[last]) - len(self.written[last])
+                for before in sorted({0, min(1, head), head}):
+                    for behind in sorted({*range(min(tail, _MARKS_MAX) + 1), tail}):
+                        yield whole[before : len(whole) - behind], span
+
 
 def _by_key(reader: Reader, text: _Text) -> Iterator[tuple[Span, Entity]]:
     spans: dict[str, list[Span]] = defaultdict(list)
@@ -179,6 +206,11 @@ def _by_key(reader: Reader, text: _Text) -> Iterator[tuple[Span, Entity]]:
         if not text.is_small(span):
             for key in dict.fromkeys(_keys(pieces)):
                 spans[key].append(span)
+    for said, span in islice(text.marked_runs(), _MARKED_MAX):
+        if not text.is_small(span):
+            for key in dict.fromkeys((said, said.casefold())):
+                if span not in spans[key]:
+                    spans[key].append(span)
     for key, entity in (reader.entities_by_key(list(spans)) if spans else {}).items():
         yield from ((span, entity) for span in spans[key])
 

@@ -67,6 +67,20 @@ def test_a_hyphen_more_or_less_is_the_same_name(world: World) -> None:
         assert keys(named(world, question)) == ["b1"], question
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "St. Pölten", "Acme, Inc.", "Yahoo!", "Dr. Who?", "(Bracket)", "\N{UNICORN FACE} Zoë", "O'Brien \"the\" Kid",
+        "Robert'); DROP TABLE facts;--", "st. pölten", ".NET", "What? (a film)",
+    ],
+)  # fmt: skip
+def test_a_key_with_marks_within_or_around_it_is_found_as_it_is_written(world: World, key: str) -> None:
+    world.write(claim(key, "name", "Somebody", "2026-06-01"))
+
+    for question in (f"Where does {key} live?", f"Who is {key}?", f"Is it '{key}'?", f"{key}, when?"):
+        assert keys(named(world, question)) == [key], question
+
+
 def test_a_name_without_its_case_or_spelt_nearly_so_is_found(world: World) -> None:
     world.write(
         claim("p1", "name", "Jonas Vikström", "2026-01-01"), claim("p1", "alias", "Professor Sturm", "2026-01-01")
