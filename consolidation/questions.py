@@ -68,11 +68,15 @@ def _spaced(shape: str) -> str:
 _OWNERS: Final = r"(?:the|his|her|their|my|our|its|(?:[^\W_][\w.-]*\s+)?[^\W_][\w.-]*['’]s)"
 _NUMBERED: Final = "(?:the )?(?:week [0-9]{1,2}(?: of|,)? [12][0-9]{3}|[12][0-9]{3}-?w[0-9]{2}|year [12][0-9]{3})"
 """A week by its number, and a year that is called so."""
+_SAYS_WHO: Final = r"(?:she|he|they|we|you|i|it)\s+(?:last\s+)?"
+_NAMES_WHO: Final = r"(?:[^\W_][\w.-]*\s+){1,2}?(?=[^\W\d_]+ed\b)"
+_DID: Final = rf"(?P<did>[^\W\d_]{{2,}}ing|(?:{_SAYS_WHO}|{_NAMES_WHO})[^\W\d_]+)"
+"""An event as a verb: `moving`, `she moved`, `Jonas Vik moved`."""
 _FOUND: Final = re.compile(
     rf"(?<![\w-])(?:{_spaced(EDGE)}|(?P<vague>{_spaced(VAGUE)})"
     rf"|(?P<turn>before|after|between|about|for|during)\s+(?P<turned>{_spaced(f'(?:{PHRASE}|{_NUMBERED})')})"
     rf"|(?P<date>{_spaced(f'(?:{PHRASE_ALONE}|(?:(?:in|by|of|since|from|until|till) )?{_NUMBERED})')})"
-    rf"|(?P<side>before|after)\s+{_OWNERS}\s+(?P<event>(?:last\s+|latest\s+)?[^\W\d_][\w-]*))"
+    rf"|(?P<side>before|prior\s+to|after)\s+(?:{_OWNERS}\s+(?P<event>(?:last\s+|latest\s+)?[^\W\d_][\w-]*)|{_DID}))"
     r"(?:\s+(?P<zone>(?-i:UTC|GMT|CES?T|EES?T|WES?T|BST|IST|MSK|JST|[ECMP][SD]?T)))?(?![\w-])",
     re.IGNORECASE,
 )
@@ -99,10 +103,10 @@ def instants_of(question: str, now: Instant, zone: str, date_of: DateOf) -> Inst
     Of two different dates for one clock neither is used. A date at which nothing can be known yet is not used either.
     """
     found = list(_found(question[:CHARS_MAX]))
-    dates = {index: _date(match, axis, now, zone) for index, (match, axis) in enumerate(found) if not match["event"]}
+    dates = {index: _date(match, axis, now, zone) for index, (match, axis) in enumerate(found) if not match["side"]}
     known_at = _first(_usable([*dates.values()], now), Axis.KNOWN)
     for index, (match, axis) in enumerate(found):
-        if match["event"]:
+        if match["side"]:
             dates[index] = _event(match, axis, known_at, date_of)
     usable = _usable([dates[index] for index in sorted(dates)], now)
     rest = question
@@ -147,7 +151,10 @@ def _first(dates: Sequence[Dated], axis: Axis) -> Instant | None:
 
 
 def _event(match: re.Match[str], axis: Axis, known_at: Instant | None, date_of: DateOf) -> Dated:
-    found = date_of(match["side"].lower(), " ".join(match["event"].lower().split()), known_at)
+    side = "after" if match["side"].lower() == "after" else "before"
+    words = (match["event"] or match["did"]).lower().split()
+    event = " ".join(words[-2:] if words[-2:-1] in (["last"], ["latest"]) else words[-1:])
+    found = date_of(side, event, known_at)
     if isinstance(found, str):
         return Dated(words=match[0], axis=axis, instant=None, stretch=None, note=found)
     return Dated(words=match[0], axis=axis, instant=found, stretch=None, note="")

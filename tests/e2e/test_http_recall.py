@@ -286,6 +286,8 @@ def test_before_the_move_is_dated_by_the_one_change_that_it_can_mean(api: Api) -
     assert sentences(packet, "asked") == ["anna lives in lisbon"]
     assert packet["dates"][0]["used"]
     assert ask(api, "Where did anna live after her move?")["as_of"]["valid_at"] == "2021-03-01T00:00:00Z"
+    for question in ("before she moved", "before anna moved", "before moving", "prior to her last move"):
+        assert ask(api, f"Where did anna live {question}?")["as_of"]["valid_at"] == "2021-02-28T23:59:59.999999Z"
     unknown = ask(api, "Where did anna live before the flood?")
     assert unknown["as_of"]["valid_at"] == "2026-06-20T00:00:00Z"
     assert [(each["used"], each["at"]) for each in unknown["dates"]] == [(False, None)]
