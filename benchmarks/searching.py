@@ -7,7 +7,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Final
@@ -37,6 +37,8 @@ _FAR: Final = Instant(days_from_civil(2026, 6, 1) * DAY)
 _VOCABULARY: Final = 5_000
 _LIMIT: Final = 50
 _AT_ONCE: Final = 2_000
+_POLICY: Final = replace(BALANCED, floor=-1.0)
+"""Random vectors are near to none: those nearest are taken all the same, as they are of a model."""
 _MILLISECONDS: Final = 50
 """The aim for a hybrid search, the slowest of twenty."""
 
@@ -176,7 +178,7 @@ def _hybrid(corpus: Corpus, questions: Sequence[list[str]]) -> Iterator[Operatio
                 sought = Sought(
                     text=text, as_of=as_of, served_at=as_of.known_at, limit=20, facts=True, episodes=True,
                     kinds=frozenset(), predicates=frozenset(), about=(), near=(), history=False, held=False,
-                    policy=BALANCED,
+                    policy=_POLICY,
                 )  # fmt: skip
                 return search(reader, schema, sought, asked, _milliseconds)
 

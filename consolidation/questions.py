@@ -66,11 +66,18 @@ def _spaced(shape: str) -> str:
 
 
 _OWNERS: Final = r"(?:the|his|her|their|my|our|its|(?:[^\W_][\w.-]*\s+)?[^\W_][\w.-]*['’]s)"
+_NUMBERED: Final = "(?:the )?(?:week [0-9]{1,2}(?: of|,)? [12][0-9]{3}|[12][0-9]{3}-?w[0-9]{2}|year [12][0-9]{3})"
+"""A week by its number, and a year that is called so."""
+_SAYS_WHO: Final = r"(?:she|he|they|we|you|i|it)\s+(?:last\s+)?"
+_NAMES_WHO: Final = r"(?:[^\W_][\w.-]*\s+){1,2}?(?=[^\W\d_]+ed\b)"
+_DID: Final = rf"(?P<did>[^\W\d_]{{2,}}ing|(?:{_SAYS_WHO}|{_NAMES_WHO})[^\W\d_]+)"
+"""An event as a verb: `moving`, `she moved`, `Jonas Vik moved`."""
 _FOUND: Final = re.compile(
     rf"(?<![\w-])(?:{_spaced(EDGE)}|(?P<vague>{_spaced(VAGUE)})"
-    rf"|(?P<turn>before|after|between|about|for|during)\s+(?P<turned>{_spaced(PHRASE)})"
-    rf"|(?P<date>{_spaced(PHRASE_ALONE)})"
-    rf"|(?P<side>before|after)\s+{_OWNERS}\s+(?P<event>(?:last\s+|latest\s+)?[^\W\d_][\w-]*))(?![\w-])",
+    rf"|(?P<turn>before|after|between|about|for|during)\s+(?P<turned>{_spaced(f'(?:{PHRASE}|{_NUMBERED})')})"
+    rf"|(?P<date>{_spaced(f'(?:{PHRASE_ALONE}|(?:(?:in|by|of|since|from|until|till) )?{_NUMBERED})')})"
+    rf"|(?P<side>before|prior\s+to|after)\s+(?:{_OWNERS}\s+(?P<event>(?:last\s+|latest\s+)?[^\W\d_][\w-]*)|{_DID}))"
+    r"(?:\s+(?P<zone>(?-i:UTC|GMT|CES?T|EES?T|WES?T|BST|IST|MSK|JST|[ECMP][SD]?T)))?(?![\w-])",
     re.IGNORECASE,
 )
 _KNOWS: Final = re.compile(
@@ -82,8 +89,11 @@ _KNOWS: Final = re.compile(
 _OF_THE_WORLD: Final = frozenset({"about", "for"})
 _STRETCH: Final = re.compile(r"(?:between|since|from|until|till|starting|effective)\b", re.IGNORECASE)
 _AT: Final = re.compile(r"at\s+(?=\d{4}-)", re.IGNORECASE)
+_SAME_EVERYWHERE: Final = frozenset({"UTC", "GMT"})
 _TODAY: Final = re.compile(r"(?:as of\s+)?today", re.IGNORECASE)
 _WEEK: Final = re.compile(r"(?:\w+\s+)?(?:the\s+)?(last|this|next)\s+week", re.IGNORECASE)
+_WEEK_OF_YEAR: Final = re.compile(r"(?:\w+ )?(?:the )?(?:week (\d+)(?: of|,)? (\d{4})|(\d{4})-?w(\d\d))", re.IGNORECASE)
+_YEAR_CALLED: Final = re.compile(r"(?:the )?year (?=\d{4}$)", re.IGNORECASE)
 _WEEKS: Final = {"last": -1, "this": 0, "next": 1}
 
 
@@ -93,10 +103,10 @@ def instants_of(question: str, now: Instant, zone: str, date_of: DateOf) -> Inst
     Of two different dates for one clock neither is used. A date at which nothing can be known yet is not used either.
     """
     found = list(_found(question[:CHARS_MAX]))
-    dates = {index: _date(match, axis, now, zone) for index, (match, axis) in enumerate(found) if not match["event"]}
+    dates = {index: _date(match, axis, now, zone) for index, (match, axis) in enumerate(found) if not match["side"]}
     known_at = _first(_usable([*dates.values()], now), Axis.KNOWN)
     for index, (match, axis) in enumerate(found):
-        if match["event"]:
+        if match["side"]:
             dates[index] = _event(match, axis, known_at, date_of)
     usable = _usable([dates[index] for index in sorted(dates)], now)
     rest = question
@@ -141,7 +151,10 @@ def _first(dates: Sequence[Dated], axis: Axis) -> Instant | None:
 
 
 def _event(match: re.Match[str], axis: Axis, known_at: Instant | None, date_of: DateOf) -> Dated:
-    found = date_of(match["side"].lower(), " ".join(match["event"].lower().split()), known_at)
+    side = "after" if match["side"].lower() == "after" else "before"
+    words = (match["event"] or match["did"]).lower().split()
+    event = " ".join(words[-2:] if words[-2:-1] in (["last"], ["latest"]) else words[-1:])
+    found = date_of(side, event, known_at)
     if isinstance(found, str):
         return Dated(words=match[0], axis=axis, instant=None, stretch=None, note=found)
     return Dated(words=match[0], axis=axis, instant=found, stretch=None, note="")
@@ -154,6 +167,10 @@ def _date(match: re.Match[str], axis: Axis, now: Instant, zone: str) -> Dated:
         why = "it is not read as a date; say 'in June', 'on 2 June' or 'at the end of June', or give valid_at"
         return _unread(match, axis, why)
     phrase = _AT.sub("", " ".join((match["turned"] or match["date"]).split()), count=1)
+    if match["zone"] in _SAME_EVERYWHERE:
+        zone = "UTC"
+    elif match["zone"]:
+        return _unread(match, axis, f"{match['zone']} may be several zones; give an offset such as '+02:00', or zone")
     if _STRETCH.match(phrase if match["turn"] is None else match[0]):
         return _unread(match, axis, "it names a stretch of time, not one; give valid_at, or ask for the history")
     if match["turn"] is None and _TODAY.fullmatch(phrase):
@@ -187,6 +204,10 @@ def _read(phrase: str, now: Instant, zone: str) -> _Read | str:
     if week is not None:
         whole = _week(_WEEKS[week[1].lower()], now, zone)
         return "it is beyond the calendar" if whole is None else _Read(whole, whole, "")
+    numbered = _WEEK_OF_YEAR.fullmatch(phrase)
+    if numbered is not None:
+        return _numbered_week(int(numbered[2] or numbered[3]), int(numbered[1] or numbered[4]), zone)
+    phrase = _YEAR_CALLED.sub("", phrase)
     reading = resolve(phrase, observed(format_instant(now), zone), Lean.PAST)
     if isinstance(reading, Unresolved):
         return reading.detail
@@ -204,6 +225,16 @@ def _placed(match: re.Match[str], axis: Axis, read: _Read, now: Instant) -> Date
         return Dated(words=match[0], axis=axis, instant=whole.latest, stretch=None, note=note)
     stretch = None if meant.exact else meant
     return Dated(words=match[0], axis=axis, instant=_asked_at(meant, now), stretch=stretch, note=note)
+
+
+def _numbered_week(year: int, number: int, zone: str) -> _Read | str:
+    """A week of a year as ISO 8601 counts them."""
+    try:
+        monday = date.fromisocalendar(year, number, 1)
+    except ValueError:
+        return f"{year} has no week {number}"
+    week = Granule(earliest=_midnight(monday, zone), latest=_midnight(monday + timedelta(days=7), zone))
+    return _Read(week, week, "")
 
 
 def _week(turns: int, now: Instant, zone: str) -> Granule | None:

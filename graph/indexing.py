@@ -192,10 +192,10 @@ class Indexer:
         with self._store.write(scope) as tx:
             found = tx.unwritten(limit=STATEMENTS_AT_ONCE)
             schema = tx.schema() or self._core
-            names = names_of(
-                tx, [end for each in found for end in ends(each.slot, each.value)],
-                resolve_for(tx, self._clock.now(), None, None),
-            )  # fmt: skip
+            # by a clock that is behind, a name of the newest commit would be in none of them, and none is written again
+            now = max(self._clock.now(), tx.head.recorded_at)
+            named = [end for each in found for end in ends(each.slot, each.value)]
+            names = names_of(tx, named, resolve_for(tx, now, None, None))
             tx.write_sentences([(statement, searched(statement, names, schema)) for statement in found])
         return found
 

@@ -10,11 +10,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 from typing import Final, NamedTuple
 
 from graph.naming import shows
 from graph.ports import Reader
-from graph.topics import SMALL_WORDS
+from graph.topics import SMALL_WORDS, unjoined
 from ontology.claims import Entity
 from ontology.facts import AsOf
 from ontology.ids import EntityId
@@ -27,6 +28,10 @@ NAMESAKES_MAX: Final = 5
 """So many are told of those that share a name."""
 _RUN_MAX: Final = 5
 """Words of a key, or of a name that is looked up as it is written."""
+_MARKS_MAX: Final = 2
+"""So many marks behind a key are taken for those of the question, one by one; else all of them."""
+_MARKED_MAX: Final = 2_000
+"""So many runs with their marks are looked up as keys."""
 _LOOK_UPS_MAX: Final = 40
 _SOUGHT_MAX: Final = 40
 """So many words of a question are looked for among names."""
@@ -40,8 +45,8 @@ _FUZZY_CHARS: Final = 5
 
 _SPACED: Final = re.compile(r"\S+")
 _WORD: Final = re.compile(r"[^\W_]+")
-_POSSESSIVE: Final = re.compile(r"(?<=\w)['’]s?$", re.IGNORECASE)
-_AROUND: Final = ".,;:!?\"'()[]{}<>«»„“”‘’¿¡…`*"
+_INSIDE: Final = frozenset("_@#/&%+-\\")
+"""Marks that may begin or end a key."""
 
 
 _Names = defaultdict[tuple[str, ...], dict[EntityId, None]]
@@ -123,6 +128,11 @@ class _Text:
         """Of each word, whether it is written as a name is: with a capital letter, or a digit."""
         self.pieces: list[tuple[str, Span]] = []
         """What stands between blanks, without the marks around it, and the words that it is made of."""
+        self.written: list[str] = []
+        """The same with their possessives, which belong to the name of `McDonald's`."""
+        self._marked: list[tuple[int, int]] = []
+        """Where each of them stands with the marks around it, and what has no word before it, such as an emoji."""
+        self._loose: int | None = None
         self._places: list[tuple[int, int]] = []
         self.cut = False
         for piece in _SPACED.finditer(self.question):
@@ -132,16 +142,21 @@ class _Text:
             self._add(piece)
 
     def _add(self, piece: re.Match[str]) -> None:
-        bare = piece[0].strip(_AROUND)
-        bare = _POSSESSIVE.sub("", bare)
-        offset = piece.start() + piece[0].find(bare)
+        written = _stripped(piece[0])
+        joined = unjoined(written)
+        offset = piece.start() + piece[0].find(written)
         start = len(self.words)
-        for word in _WORD.finditer(bare):
+        for word in _WORD.finditer(joined):
             self.words.append(_folded(word[0]))
             self.named.append(_looks_like_name(word[0]))
             self._places.append((offset + word.start(), offset + word.end()))
-        if len(self.words) > start:
-            self.pieces.append((bare, Span(start, len(self.words))))
+        if len(self.words) == start:
+            self._loose = piece.start() if self._loose is None else self._loose
+        else:
+            self._marked.append((piece.start() if self._loose is None else self._loose, piece.end()))
+            self._loose = None
+            self.pieces.append((_stripped(joined), Span(start, len(self.words))))
+            self.written.append(written)
 
     def telling(self) -> str:
         """The words that may be names; of a long question those that are written as names."""
@@ -163,7 +178,26 @@ class _Text:
         for first in range(len(self.pieces)):
             for last in range(first, min(first + _RUN_MAX, len(self.pieces))):
                 pieces = self.pieces[first : last + 1]
-                yield [piece for piece, _ in pieces], Span(pieces[0][1].start, pieces[-1][1].end)
+                span = Span(pieces[0][1].start, pieces[-1][1].end)
+                written = self.written[first : last + 1]
+                plain = [piece.replace("’", "'") for piece in written]
+                for said in dict.fromkeys(map(tuple, ([piece for piece, _ in pieces], written, plain))):
+                    yield list(said), span
+
+    def marked_runs(self) -> Iterator[tuple[str, Span]]:
+        """Runs of pieces with the marks within and around them, which belong to the key `Acme, Inc.`.
+
+        Outer ones may be those of the question, such as one quotation mark before a key and two marks behind it.
+        """
+        for first in range(len(self.pieces)):
+            for last in range(first, min(first + _RUN_MAX, len(self.pieces))):
+                span = Span(self.pieces[first][1].start, self.pieces[last][1].end)
+                whole = self.question[self._marked[first][0] : self._marked[last][1]]
+                head = whole.find(self.written[first])
+                tail = len(whole) - whole.rfind(self.written[last]) - len(self.written[last])
+                for before in sorted({0, min(1, head), head}):
+                    for behind in sorted({*range(min(tail, _MARKS_MAX) + 1), tail}):
+                        yield whole[before : len(whole) - behind], span
 
 
 def _by_key(reader: Reader, text: _Text) -> Iterator[tuple[Span, Entity]]:
@@ -172,6 +206,11 @@ def _by_key(reader: Reader, text: _Text) -> Iterator[tuple[Span, Entity]]:
         if not text.is_small(span):
             for key in dict.fromkeys(_keys(pieces)):
                 spans[key].append(span)
+    for said, span in islice(text.marked_runs(), _MARKED_MAX):
+        if not text.is_small(span):
+            for key in dict.fromkeys((said, said.casefold())):
+                if span not in spans[key]:
+                    spans[key].append(span)
     for key, entity in (reader.entities_by_key(list(spans)) if spans else {}).items():
         yield from ((span, entity) for span in spans[key])
 
@@ -222,14 +261,29 @@ def _names_like(reader: Reader, text: str, as_of: AsOf) -> _Names:
 
 
 def _written_as_names(text: _Text) -> list[str]:
-    """Runs of pieces that begin with a capital letter or hold a digit, the longest first."""
-    runs = [pieces for pieces, _ in text.runs() if _looks_like_name(pieces[0])]
+    """Runs of pieces that begin as a name does, the longest first."""
+    runs = [pieces for pieces, _ in text.runs() if _looks_like_name(pieces[0]) or _has_no_case(pieces[0])]
     runs.sort(key=len, reverse=True)
     return list(dict.fromkeys(" ".join(pieces) for pieces in runs))[:_LOOK_UPS_MAX]
 
 
 def _looks_like_name(piece: str) -> bool:
     return piece[:1].isupper() or any(character.isdigit() for character in piece)
+
+
+def _has_no_case(piece: str) -> bool:
+    """Whether it is of a script without capitals, in which a name looks as any word does."""
+    return piece[:1].isalpha() and piece[:1].upper() == piece[:1].lower()
+
+
+def _stripped(piece: str) -> str:
+    """Without the marks, emoji and invisible characters around it."""
+    kept = [at for at, character in enumerate(piece) if character in _INSIDE or _is_said(character)]
+    return piece[kept[0] : kept[-1] + 1] if kept else ""
+
+
+def _is_said(character: str) -> bool:
+    return unicodedata.category(character)[0] in "LMN" and not "\ufe00" <= character <= "\ufe0f"
 
 
 def _places(name: tuple[str, ...], text: _Text) -> Iterator[tuple[Span, How]]:
@@ -316,7 +370,7 @@ def _place(item: tuple[Span, Named]) -> Span:
 
 
 def _words(name: str) -> tuple[str, ...]:
-    return tuple(_folded(word) for word in _WORD.findall(unicodedata.normalize("NFC", name)))
+    return tuple(_folded(word) for word in _WORD.findall(unjoined(unicodedata.normalize("NFC", name))))
 
 
 def _folded(word: str) -> str:

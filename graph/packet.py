@@ -1,7 +1,7 @@
 """What an agent is told in answer to a question: dated lines with their sources, within a budget of tokens and time."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,6 +30,8 @@ SOURCES_MAX: Final = 3
 """Told of one line, those that said so first."""
 _TRIES: Final = 20
 """So many lines that no longer fit are passed over for shorter ones."""
+_TOGETHER: Final = 20
+"""So many lines have their claims read at once: a packet has about as many, and each read costs a round trip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +168,13 @@ class _Packing:
         )  # fmt: skip
 
     def _told(self) -> Iterator[Line | Quote]:
-        """What there is to tell, each read when it is wanted."""
-        yield from map(self._line, self._found)
+        """What there is to tell; of some lines at once the claims are read, when the first of them is wanted."""
+        together = min(_TOGETHER, self._limits.lines)
+        for first in range(0, len(self._found), together):
+            some = self._found[first : first + together]
+            evidence = self._evidence([each.fact.version for each in some])
+            for each in some:
+                yield self._line(each, evidence.get(each.fact.version.id, ()))
         yield from map(_quote, self._gathered.quotes)
 
     def _keep(self, told: Line | Quote) -> None:
@@ -218,10 +225,9 @@ class _Packing:
         tool = self._schema.predicates[name].governance.tool or "its tool"
         return f"{visible(name)} is live: memory does not keep it, ask {visible(tool)}."
 
-    def _line(self, each: Found) -> Line:
+    def _line(self, each: Found, told: Sequence[Told]) -> Line:
         fact, version = each.fact, each.fact.version
         said = sentence(version, self._names, self._schema)
-        told = self._evidence(version)
         kind = self._schema.kind_of(version.slot.predicate)
         claims = tuple(each.claim for each in told)
         rivals = self._rivals.get(version.id, 0)
@@ -231,12 +237,12 @@ class _Packing:
             text=f"- {_cut(visible(said))} ({about}) {marker(version.id)}",
         )  # fmt: skip
 
-    def _evidence(self, version: FactVersion) -> list[Told]:
-        """The first claims that it rests on; none where the time is over: a line without them is told all the same."""
+    def _evidence(self, versions: Sequence[FactVersion]) -> Mapping[FactId, Sequence[Told]]:
+        """The first claims that each rests on; none where the time is over: a line is told without them too."""
         if self._clock() > self._limits.deadline:
             self._cut_by["milliseconds"] = None
-            return []
-        return self._reader.evidence(version, self._as_of.known_at, limit=SOURCES_MAX, after=None)
+            return {}
+        return self._reader.first_evidence(versions, self._as_of.known_at, limit=SOURCES_MAX)
 
 
 def _quote(hit: ChunkHit) -> Quote:

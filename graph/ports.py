@@ -13,7 +13,7 @@ is (recorded_from, ordinal, valid_from); `after` is the order key of the last ro
 `certain` asks for certain versions alone.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -201,6 +201,13 @@ class Reader(TombstoneReader, SearchReader, WalkReader, Protocol):
     def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
         """The claims that show in a version at `known_at` (or when it was last believed, if that is earlier), by
         order of rule 1."""
+        ...
+
+    def first_evidence(
+        self, versions: Sequence[FactVersion], known_at: Instant, *, limit: int
+    ) -> Mapping[FactId, list[Told]]:
+        """Of each version the first claims that `evidence` gives, `limit` at most of each. One of another
+        scope is left out."""
         ...
 
     def claims(self, subject: EntityId, predicate: str | None, *, limit: int, after: OrderKey | None) -> list[Told]:

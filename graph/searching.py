@@ -111,7 +111,7 @@ class ToIndex:
     """What of a scope is not indexed yet; each number is counted up to 10,000."""
 
     statements: int
-    """Without a sentence, or with one in which a name has changed since."""
+    """Without a sentence, or with one in which a name, or the label of its predicate, has changed since."""
     episodes: int
     """Whose words are not cut into chunks yet."""
     texts: int

@@ -40,6 +40,14 @@ def label(predicate: str, schema: Schema) -> str:
     return (declared.label if declared is not None else "") or predicate.replace("_", " ")
 
 
+def relabelled(before: Schema | None, after: Schema) -> list[str]:
+    """Predicates that sentences may call otherwise by now, by name; of a tenant that had no schema all of `after`."""
+    if before is None:
+        return sorted(after.predicates)
+    names = sorted({*before.predicates, *after.predicates})
+    return [name for name in names if label(name, before) != label(name, after)]
+
+
 def told(value: Value, names: Names) -> str:
     """A value in words."""
     if value.type is ValueType.ENTITY:

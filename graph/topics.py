@@ -10,9 +10,9 @@ from ontology.patterns import Meaning
 from ontology.schema import Cardinality, Kind, Predicate, Schema
 
 _SMALL: Final = """
-a about also an and are as at be by can could did do does for from had has have he her his how i in is it its last may
-me might my not now of on or our shall she should that the their there they this to was we were what when where which
-who whom whose why will with would you your
+a about also am an and any are as at be been being by can cannot could did do does ever for from had has have he her
+his how i in is it its last may me might my not now of on or our please shall she should so that the their there these
+they this those to us was we were what when where which who whom whose why will with would yet you your
 """
 SMALL_WORDS: Final = frozenset(_SMALL.split())
 """What says nothing of a predicate, and names nobody where it is not written as a name."""
@@ -20,6 +20,15 @@ _ENDINGS: Final = ("ies", "ing", "ers", "ed", "es", "er", "s", "e", "y")
 _STEM_CHARS: Final = 3
 _KIND_SHARE: Final = 0.5
 _PARTS: Final = re.compile(r"[^\W_]+")
+_PLURALS: Final = {
+    "children": "child", "men": "man", "people": "person", "wives": "wife", "women": "woman",
+}  # fmt: skip
+_APOSTROPHE: Final = "['’ʼ＇`´′]"
+_NEGATED: Final = re.compile(rf"(?<![^\W_])(?:can|shan|won){_APOSTROPHE}t(?![^\W_])", re.IGNORECASE)
+_ENCLITIC: Final = re.compile(
+    rf"(?<=[^\W_])(?:n{_APOSTROPHE}t|{_APOSTROPHE}(?:s|re|ve|ll|d|m)?)(?![^\W_])", re.IGNORECASE
+)
+"""Of `Mira's`, `James'`, `isn't`, `they're`: what is no word of its own."""
 
 
 def spoken_of(question: str, schema: Schema, names: Iterable[str]) -> dict[str, float]:
@@ -37,13 +46,22 @@ def spoken_of(question: str, schema: Schema, names: Iterable[str]) -> dict[str, 
 
 def stems(text: str) -> frozenset[str]:
     """The words of a text that say something, without their endings."""
-    words = (word for term in terms(text) for word in _PARTS.findall(term))
+    words = (word for term in terms(unjoined(text)) for word in _PARTS.findall(term))
     return frozenset(_stem(word) for word in words if word not in SMALL_WORDS)
 
 
 def telling(question: str) -> str:
     """The words of a question that say something, as they stand."""
-    return " ".join(word for word in terms(question) if word not in SMALL_WORDS)
+    return " ".join(word for word in terms(unjoined(question)) if word not in SMALL_WORDS)
+
+
+def unjoined(text: str) -> str:
+    """A text with blanks for the ends of its possessives and contractions, which say nothing and name nobody."""
+    return _ENCLITIC.sub(_blank, _NEGATED.sub(_blank, text))
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 def _share(name: str, schema: Schema, asked: frozenset[str]) -> float:
@@ -83,6 +101,7 @@ def _literal(pattern: str) -> str:
 
 def _stem(word: str) -> str:
     """Without its endings, so that `employ`, `employs` and `employer` are one."""
+    word = _PLURALS.get(word, word)
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= _STEM_CHARS:
             return _stem(word.removesuffix(ending))

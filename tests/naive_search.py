@@ -99,6 +99,12 @@ class Index:
             if version.slot.predicate in (NAME, ALIAS):
                 self._rewrite(version.slot.subject, lambda each: replace(each, wants=True), version.slot.scope)
 
+    def relabelled(self, predicates: Collection[str]) -> None:
+        self.sentences = {
+            (slot, key): replace(each, wants=True) if slot.predicate in predicates else each
+            for (slot, key), each in self.sentences.items()
+        }
+
     def unnamed(self, subject: EntityId, predicate: str | None) -> None:
         if predicate in (None, NAME, ALIAS):
             self._rewrite(subject, lambda each: replace(each, wants=True, text=None), None)

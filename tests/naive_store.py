@@ -33,6 +33,7 @@ from graph.ports import (
 )
 from graph.ports import Reader as ReaderPort
 from graph.queue import Queue
+from graph.sentences import relabelled
 from graph.sessions import SessionStore
 from ontology.access import ApiKey, Ownership, Revocation
 from ontology.claims import FOLDED, HELD, Claim, Entity, Episode, Lifecycle, Source, Told, Transition
@@ -153,7 +154,9 @@ class Tables:
     def apply(self, commit: Commit) -> None:
         """Write a commit in the order of the fields of its change set."""
         changes, now = commit.changes, commit.changes.recorded_at
-        self.schemas += [changes.schema] if changes.schema is not None else []
+        if changes.schema is not None:
+            self.index.relabelled(relabelled(self.schemas[-1] if self.schemas else None, changes.schema))
+            self.schemas.append(changes.schema)
         for erasure in changes.erasures:
             self._erase(erasure)
         for stone in changes.tombstones:
@@ -439,8 +442,14 @@ class NaiveReader(NaiveWalkReads, NaiveSearchReads):
 
     def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
         ids = {s.shown.claim for s in self._showings(version, known_at)}
-        told = [self._told(claim) for claim in self._tables.claims if claim.id in ids]
+        told = [self._told(claim) for claim in self._claims() if claim.id in ids]
         return _page(told, lambda t: t.claim.entry.order, limit, after)
+
+    def first_evidence(
+        self, versions: Sequence[FactVersion], known_at: Instant, *, limit: int
+    ) -> dict[FactId, list[Told]]:
+        found = {each.id: self.evidence(each, known_at, limit=limit, after=None) for each in versions}
+        return {id: told for id, told in found.items() if told}
 
     # ---- claims
 

@@ -1,19 +1,15 @@
 """The routes, as a tool asks them: in process and as its caller; counted, limited and audited like a request."""
 
 import json
-import re
 import time
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING, Any
 
-import orjson
-
-from api.edge import BODY, HEADERS
+from api.in_process import Document, Query, document_of, request_of
 from api.limits import DEPTH_MAX, too_large
 from api.problems import STATUS
-from api.requests import BUDGET, KIND, PRINCIPAL, REQUEST_ID, ROUTE
+from api.requests import PRINCIPAL
 from api.routes.call import SPEND, Call
 from ontology.canonical import incorrect
 from ontology.errors import TooLarge, VigenciaError
@@ -28,13 +24,6 @@ if TYPE_CHECKING:
     from api.routes.routing import Route, Routes
     from api.routes.schemas import Schemas
     from api.wiring import Services
-
-Document = dict[str, Any]
-"""A decoded answer of a route."""
-Query = Mapping[str, object]
-
-_JSON: Final = {b"content-type": b"application/json"}
-_PART: Final = re.compile(r"\{(?P<name>\w+)(?::\w+)?\}")
 
 
 class Endpoints:
@@ -60,12 +49,8 @@ class Endpoints:
     ) -> "Response":  # fmt: skip
         """What the route with this method and path answers. Raises what it raises."""
         route = self._routes[asked]
-        request: dict[str, Any] = {
-            "type": "http", "method": route.method, "path": _PART.sub(lambda part: parts[part["name"]], route.path),
-            "path_params": dict(parts), "query_string": _query_string(query), HEADERS: _JSON, PRINCIPAL: principal,
-            REQUEST_ID: request_id, BODY: b"" if body is None else self._written(body),
-            ROUTE: route.path, KIND: route.kind, BUDGET: route.budget,
-        }  # fmt: skip
+        written = b"" if body is None else self._written(body)
+        request = request_of(route, principal, request_id, parts, query, written)
         began, status = time.perf_counter(), 500
         try:
             response = self._answered(route, request)
@@ -100,7 +85,7 @@ class Asker:
 
     def __init__(self, endpoints: Endpoints, principal: "Principal", request_id: str) -> None:
         self._endpoints = endpoints
-        self._principal = principal
+        self.caller = principal
         self._request_id = request_id
 
     def get(self, path: str, query: Query, **parts: str) -> Document:
@@ -111,16 +96,10 @@ class Asker:
         """The answer of `POST path`. Raises what the route raises."""
         return self._document(("POST", path), parts, {}, body)
 
+    def put(self, path: str, body: object, **parts: str) -> Document:
+        """The answer of `PUT path`. Raises what the route raises."""
+        return self._document(("PUT", path), parts, {}, body)
+
     def _document(self, asked: tuple[str, str], parts: Mapping[str, str], query: Query, body: object) -> Document:
-        response = self._endpoints.call(self._principal, self._request_id, asked, parts, query, body)
-        document: Document = orjson.loads(bytes(response.body))
-        return document
-
-
-def _query_string(query: Query) -> bytes:
-    given = {name: _word(value) for name, value in query.items() if value is not None}
-    return urlencode(given).encode()
-
-
-def _word(value: object) -> object:
-    return str(value).lower() if isinstance(value, bool) else value
+        response = self._endpoints.call(self.caller, self._request_id, asked, parts, query, body)
+        return document_of(response)

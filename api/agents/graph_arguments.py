@@ -1,13 +1,20 @@
 """What the nine tools of the reference memory server take and give, member for member."""
 
+import unicodedata
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from api.agents.arguments import Arguments
 
-Name = Annotated[str, Field(min_length=1, max_length=500)]
-Observation = Annotated[str, Field(min_length=1)]
+
+def _composed(text: str) -> str:
+    """As it is kept (NFC), so that what is given again is found again."""
+    return unicodedata.normalize("NFC", text)
+
+
+Name = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_composed)]
+Observation = Annotated[str, Field(min_length=1), AfterValidator(_composed)]
 LISTED_MAX = 200
 
 
@@ -42,7 +49,7 @@ class DeletedPart(_Part):
     """What is no longer to be said of an entity."""
 
     entity_name: Name = Field(alias="entityName", description="The name of the entity with the observations.")
-    observations: list[str] = Field(description="The observations to delete.")
+    observations: list[Annotated[str, AfterValidator(_composed)]] = Field(description="The observations to delete.")
 
 
 class CreateEntities(Arguments):

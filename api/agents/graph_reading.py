@@ -1,15 +1,24 @@
 """What holds now, as the entities, observations and relations of the reference memory server."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from api.agents.endpoints import Asker, Document
+from api.agents.endpoints import Asker
+from api.in_process import Document
+from ontology.canonical import incorrect
+from ontology.errors import shown
 
 NAME: Final = "name"
 TYPE: Final = "type"
-OBSERVATION: Final = "profile_note"
-"""Under which predicate an observation is kept: a remark that stands in the profile of its subject."""
+OBSERVATION: Final = "observation"
+"""Under which predicate an observation is kept."""
+_PLAIN: Final = frozenset({OBSERVATION, "profile_note"})
+"""Whose texts are observations as they stand; of another predicate its name is told, too."""
+_ID: Final = "ent_"
+"""How an id begins, and so no name of an entity may."""
+_WRITTEN_ID: Final = re.compile(r"ent_[A-Za-z0-9_-]{1,60}")
 PAGE: Final = 200
 ENTITIES_MAX: Final = 1_000
 FACTS_MAX: Final = 10_000
@@ -24,8 +33,8 @@ class Node:
     """One entity with the facts that tell of it, by what each of them is in a graph of texts."""
 
     types: list[str] = field(default_factory=list)
-    observations: dict[str, str] = field(default_factory=dict)
-    """By text: the id of the fact."""
+    observations: dict[str, list[str]] = field(default_factory=dict)
+    """By text: the ids of the facts that say it."""
     facts: list[str] = field(default_factory=list)
 
     def told(self, name: str) -> Document:
@@ -40,10 +49,13 @@ class Nodes:
     nodes: dict[str, Node] = field(default_factory=dict)
     relations: dict[Triple, str] = field(default_factory=dict)
     truncated: str | None = None
+    ids: dict[str, str] = field(default_factory=dict)
+    """The name of an entity by its id, which names it as well."""
 
     def add(self, fact: Document) -> None:
         """Take in what one fact says of its subject."""
         name, predicate, value = named(fact["subject"]), fact["predicate"], fact["value"]
+        self.ids[fact["subject"]["id"]] = name
         node = self.nodes.setdefault(name, Node())
         node.facts.append(fact["id"])
         if value["type"] == "entity":
@@ -51,23 +63,28 @@ class Nodes:
         elif predicate == TYPE:
             node.types.append(_text(value))
         elif not (predicate == NAME and _text(value) == name):
-            said = _text(value) if predicate == OBSERVATION else f"{predicate}: {_text(value)}"
-            node.observations[said] = fact["id"]
+            said = _text(value) if predicate in _PLAIN else f"{predicate}: {_text(value)}"
+            node.observations.setdefault(said, []).append(fact["id"])
 
-    def has(self, name: str) -> bool:
-        """Whether something is said of an entity with this name."""
-        return name in self.nodes and bool(self.nodes[name].facts)
+    def name(self, given: str) -> str:
+        """What an entity is called here that is given by its name or its id."""
+        return self.ids.get(given, given)
+
+    def has(self, given: str) -> bool:
+        """Whether something is said of an entity with this name or id."""
+        node = self.nodes.get(self.name(given))
+        return node is not None and bool(node.facts)
 
     def told(self, names: Iterable[str] | None = None) -> Document:
         """Of these entities, or all: what is said of them, and the relations from and to them."""
-        chosen = self.nodes if names is None else [name for name in self.nodes if name in set(names)]
-        wanted = set(chosen)
+        wanted = set(self.nodes) if names is None else {self.name(each) for each in names}
+        chosen = [name for name in self.nodes if name in wanted]
         document: Document = {
             "entities": [self.nodes[name].told(name) for name in chosen],
             "relations": [
                 {"from": start, "to": end, "relationType": type}
                 for start, end, type in self.relations
-                if names is None or start in wanted or end in wanted
+                if start in wanted or end in wanted
             ],
         }
         return document if self.truncated is None else {**document, "truncated": self.truncated}
@@ -97,7 +114,8 @@ def whole(asker: Asker, scope: Scope) -> Nodes:
 
 def some(asker: Asker, scope: Scope, names: Iterable[str]) -> Nodes:
     """What is said of the entities with these names."""
-    return _filled(asker, scope, Nodes(), [_subject(name) for name in dict.fromkeys(names)])
+    known = [name for name in dict.fromkeys(names) if _may_be(name)]
+    return _filled(asker, scope, Nodes(), [_subject(name) for name in known])
 
 
 def around(asker: Asker, scope: Scope, found: Nodes) -> None:
@@ -133,8 +151,21 @@ def _facts(asker: Asker, scope: Scope, subjects: Sequence[Document]) -> Iterator
                 break
 
 
+def check_new(at: str, names: Iterable[str], known: Nodes) -> None:
+    """Raise `Incorrect` for a name that is to be new and begins as ids do; `at` has a place for its number."""
+    for index, name in enumerate(names):
+        if name.startswith(_ID) and not known.has(name):
+            detail = f"{shown(name)} begins with {_ID!r}, as only ids do; give the entity another name"
+            raise incorrect(at.format(index), "bad_name", detail)
+
+
+def _may_be(name: str) -> bool:
+    return not name.startswith(_ID) or _WRITTEN_ID.fullmatch(name) is not None
+
+
 def _subject(name: str) -> Document:
-    return {"id": name} if name.startswith("ent_") else {"key": name}
+    """An entity without a key goes by its id."""
+    return {"id": name} if name.startswith(_ID) else {"key": name}
 
 
 def _text(value: Document) -> str:

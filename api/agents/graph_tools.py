@@ -4,24 +4,41 @@ An entity is named by its key; its type, its observations and its relations are 
 believed stays readable at an earlier `known_at`, as whoever uses these tools is told.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from pydantic import BaseModel
 
 from api.agents import graph_arguments as given_by
 from api.agents.arguments import Arguments, members
-from api.agents.endpoints import Asker, Document
-from api.agents.graph_reading import NAME, OBSERVATION, TYPE, Nodes, around, some, whole
-from api.agents.tooling import Answer, Tool, schema_of
-from ontology.errors import NotFound, shown
+from api.agents.endpoints import Asker
+from api.agents.graph_reading import NAME, OBSERVATION, TYPE, Nodes, around, check_new, some, whole
+from api.agents.tooling import READS, SAYS, Answer, Tool, schema_of
+from api.in_process import Document
+from ontology.errors import Forbidden, NotFound, shown
 
 _SCOPE: Final = ("namespace", "purpose")
+PACK: Final[Document] = {
+    "pack": "memory",
+    "predicates": {
+        OBSERVATION: {
+            "datatype": "text", "cardinality": "many", "label": "observation",
+            "description": "Something that was noticed about it, in a few words or many; kept until retracted.",
+        }
+    },
+}  # fmt: skip
+"""What the core pack of an older store does not have."""
+_CHANGES: Final = (*READS, *SAYS)
 _KEPT: Final = "Nothing is erased: it is no longer believed, and an earlier belief stays readable."
+
+log = logging.getLogger("vigencia.api.agents")
 
 
 def create_entities(asker: Asker, given: given_by.CreateEntities) -> Answer:
     known = some(asker, _scope(given), [each.name for each in given.entities])
+    check_new("/entities/{}/name", [each.name for each in given.entities], known)
     new = {each.name: each for each in reversed(given.entities) if not known.has(each.name)}
     created = [new[name] for name in dict.fromkeys(each.name for each in given.entities) if name in new]
     items = [
@@ -35,8 +52,7 @@ def create_entities(asker: Asker, given: given_by.CreateEntities) -> Answer:
 
 
 def create_relations(asker: Asker, given: given_by.Relations) -> Answer:
-    triples = list(dict.fromkeys((each.from_, each.to, each.relation_type) for each in given.relations))
-    known = some(asker, _scope(given), [name for start, end, _ in triples for name in (start, end)])
+    known, triples = _related(asker, given)
     for start, end, _ in triples:
         _check(known, (start, end))
     new = [triple for triple in triples if triple not in known.relations]
@@ -49,9 +65,9 @@ def add_observations(asker: Asker, given: given_by.AddObservations) -> Answer:
     _check(known, [each.entity_name for each in given.observations])
     results: list[Document] = []
     for each in given.observations:
-        before = known.nodes[each.entity_name].observations
+        before = known.nodes[known.name(each.entity_name)].observations
         added = [text for text in dict.fromkeys(each.contents) if text not in before]
-        before.update(dict.fromkeys(added, ""))
+        before.update({text: [] for text in added})
         results.append({"entityName": each.entity_name, "addedObservations": added})
     items = [
         _said(each["entityName"], OBSERVATION, {"type": "text", "value": text})
@@ -65,7 +81,7 @@ def add_observations(asker: Asker, given: given_by.AddObservations) -> Answer:
 def delete_entities(asker: Asker, given: given_by.DeleteEntities) -> Answer:
     known = some(asker, _scope(given), given.entity_names)
     around(asker, _scope(given), known)
-    there = [name for name in dict.fromkeys(given.entity_names) if known.has(name)]
+    there = list(dict.fromkeys(known.name(name) for name in given.entity_names if known.has(name)))
     missing = [name for name in dict.fromkeys(given.entity_names) if not known.has(name)]
     own = [id for name in there for id in known.nodes[name].facts]
     leading = [id for (start, end, _), id in known.relations.items() if start in there or end in there]
@@ -82,13 +98,14 @@ def delete_observations(asker: Asker, given: given_by.DeleteObservations) -> Ans
     known = some(asker, _scope(given), [each.entity_name for each in given.deletions])
     missing = [each.entity_name for each in given.deletions if not known.has(each.entity_name)]
     found = [
-        known.nodes[each.entity_name].observations[text]
+        said[text]
         for each in given.deletions
         if known.has(each.entity_name)
+        for said in [known.nodes[known.name(each.entity_name)].observations]
         for text in each.observations
-        if text in known.nodes[each.entity_name].observations
+        if text in said
     ]
-    _retract(asker, given, found)
+    _retract(asker, given, [id for ids in found for id in ids])
     asked = sum(len(each.observations) for each in given.deletions)
     message = "Observations deleted successfully"
     if len(found) != asked:
@@ -98,8 +115,7 @@ def delete_observations(asker: Asker, given: given_by.DeleteObservations) -> Ans
 
 
 def delete_relations(asker: Asker, given: given_by.Relations) -> Answer:
-    known = some(asker, _scope(given), [each.from_ for each in given.relations])
-    triples = [(each.from_, each.to, each.relation_type) for each in given.relations]
+    known, triples = _related(asker, given)
     found = [known.relations[triple] for triple in triples if triple in known.relations]
     _retract(asker, given, found)
     message = "Relations deleted successfully"
@@ -143,6 +159,13 @@ def _relation(triple: tuple[str, str, str]) -> Document:
     return {"from": start, "to": end, "relationType": type}
 
 
+def _related(asker: Asker, given: given_by.Relations) -> tuple[Nodes, list[tuple[str, str, str]]]:
+    """What is known of the entities that are meant, and the relations between them, each once."""
+    known = some(asker, _scope(given), [name for each in given.relations for name in (each.from_, each.to)])
+    triples = [(known.name(each.from_), known.name(each.to), each.relation_type) for each in given.relations]
+    return known, list(dict.fromkeys(triples))
+
+
 def _scope(given: Arguments) -> Document:
     return members(given, *_SCOPE)
 
@@ -154,8 +177,21 @@ def _check(known: Nodes, names: Iterable[str]) -> None:
 
 
 def _write(asker: Asker, given: Arguments, items: Sequence[Document]) -> None:
+    if any(item.get("predicate") == OBSERVATION for item in items):
+        _declare(asker, given)
     if items:
         asker.post("/v1/claims", {"items": list(items), **_scope(given)})
+
+
+def _declare(asker: Asker, given: Arguments) -> None:
+    """Add the predicate of observations to a schema that is older than it, as far as the caller may.
+
+    Without it an open schema takes any text, too, and a strict one refuses in its own words.
+    """
+    if OBSERVATION not in asker.get("/v1/ontology", _scope(given))["predicates"]:
+        with suppress(Forbidden):
+            asker.put("/v1/ontology", PACK)
+            log.info("the schema had no predicate %r and was given it, for the tools of the memory server", OBSERVATION)
 
 
 def _retract(asker: Asker, given: Arguments, facts: Iterable[str]) -> None:
@@ -173,32 +209,32 @@ def _schema(model: type[BaseModel]) -> dict[str, Any]:
 GRAPH_TOOLS: Final[tuple[Tool[Any], ...]] = (
     Tool(
         name="create_entities", title="Create entities", arguments=given_by.CreateEntities, run=create_entities,
-        answer=_schema(given_by.Created), repeats=True,
+        answer=_schema(given_by.Created), needs=_CHANGES, repeats=True,
         description="Create entities with a type and observations. One whose name is known is left as it is.",
     ),
     Tool(
         name="create_relations", title="Create relations", arguments=given_by.Relations, run=create_relations,
-        answer=_schema(given_by.Related), repeats=True,
+        answer=_schema(given_by.Related), needs=_CHANGES, repeats=True,
         description="Create relations between entities that are there, in active voice: from, relationType, to.",
     ),
     Tool(
         name="add_observations", title="Add observations", arguments=given_by.AddObservations, run=add_observations,
-        answer=_schema(given_by.Added), repeats=True,
+        answer=_schema(given_by.Added), needs=_CHANGES, repeats=True,
         description="Add observations to entities that are there. One that is known is not added again.",
     ),
     Tool(
         name="delete_entities", title="Delete entities", arguments=given_by.DeleteEntities, run=delete_entities,
-        answer=_schema(given_by.Deleted), destroys=True, repeats=True,
+        answer=_schema(given_by.Deleted), needs=_CHANGES, destroys=True, repeats=True,
         description=f"Retract all that is said of entities, and the relations from and to them. {_KEPT}",
     ),
     Tool(
         name="delete_observations", title="Delete observations", arguments=given_by.DeleteObservations,
-        run=delete_observations, answer=_schema(given_by.Deleted), destroys=True, repeats=True,
+        run=delete_observations, answer=_schema(given_by.Deleted), needs=_CHANGES, destroys=True, repeats=True,
         description=f"Retract observations of entities. {_KEPT}",
     ),
     Tool(
         name="delete_relations", title="Delete relations", arguments=given_by.Relations, run=delete_relations,
-        answer=_schema(given_by.Deleted), destroys=True, repeats=True,
+        answer=_schema(given_by.Deleted), needs=_CHANGES, destroys=True, repeats=True,
         description=f"Retract relations between entities. {_KEPT}",
     ),
     Tool(

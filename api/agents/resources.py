@@ -6,7 +6,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 import mcp_types as types
 
-from api.agents.endpoints import Asker, Document
+from api.agents.endpoints import Asker
+from api.in_process import Document
 from api.problems import problem_document
 from ontology.canonical import incorrect
 from ontology.errors import Incorrect, NotFound, VigenciaError, shown

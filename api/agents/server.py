@@ -17,11 +17,12 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from api.agents.endpoints import Asker, Document, Endpoints
+from api.agents.endpoints import Asker, Endpoints
 from api.agents.prompts import PROMPTS, Prompt
 from api.agents.resources import RESOURCES, TEMPLATES, completed, links, read_resource
 from api.agents.tooling import CONFIRM, Answer, Confirmation, Tool
 from api.auth.principals import Principal
+from api.in_process import Document
 from api.problems import DEFECT, error_response
 from api.threads import in_thread
 from ontology.errors import Fault, Forbidden, Incorrect, NotFound, VigenciaError, shown
@@ -77,7 +78,10 @@ class Agents:
         )  # fmt: skip
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_declared(tool) for tool in self._tools.values()])
+        """Those that the caller's grants are for; a call of another is refused by its route, with what is missing."""
+        principal = await self._asking(context, lambda asker: asker.caller)
+        tools = [_declared(tool) for tool in self._tools.values() if tool.is_for(principal.permits)]
+        return types.ListToolsResult(tools=tools)
 
     async def call_tool(
         self, context: Context, params: types.CallToolRequestParams

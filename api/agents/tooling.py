@@ -7,11 +7,17 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from api.agents.endpoints import Asker, Document
+from api.agents.endpoints import Asker
+from api.in_process import Document
 from api.wire.violations import validated
+from ontology.grants import Grant, Permits
 
 CONFIRM: Final = "confirm"
 """The argument by which something is done that was previewed before."""
+
+READS: Final[tuple[frozenset[Grant], ...]] = (frozenset({Grant.READ}),)
+SAYS: Final[tuple[frozenset[Grant], ...]] = (frozenset({Grant.WRITE, Grant.PROPOSE}),)
+"""What is in a namespace of somebody else's may be proposed, too."""
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -61,10 +67,17 @@ class Tool(Generic[A]):
     answer: Mapping[str, Any]
     """The JSON Schema of what it gives."""
     run: Callable[[Asker, A], "Answer | Confirmation"]
+    needs: tuple[frozenset[Grant], ...] = READS
+    """One grant out of each of these."""
     reads: bool = False
     destroys: bool = False
     repeats: bool = False
     """Whether the same call again changes nothing more."""
+
+    def is_for(self, permits: Permits) -> bool:
+        """Whether there may be a scope in which it works with these; in which one, only the call tells."""
+        held = frozenset().union(*(permit.grants for permit in permits))
+        return all(held & each for each in self.needs)
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import typer
 
 from api.commands import options
 from api.commands.answering import answering
+from api.commands.serving import stoppable
 
 
 def mcp(
@@ -26,6 +27,7 @@ def mcp(
 
     A running `vigencia serve` has the same at /mcp. The store is made if it is not there; episodes are read here, too,
     unless VIGENCIA_WORKER is false. Without a key the caller is the principal `agent`, with every grant but `review`.
+    The end of stdin, Ctrl-C and SIGTERM end it with exit code 0, once the calls that run have their answers.
     """
     with answering(as_json=False, quiet=True):
         from api.logs import configure
@@ -34,7 +36,8 @@ def mcp(
 
         settings = read_settings(store=store, tenant=tenant, mcp_read_only=read_only, mcp_tools=tools)
         configure(settings)
-        with services(settings, wait_seconds=settings.store_wait_seconds) as opened, working(opened) as ready:
+        wait_seconds = settings.store_wait_seconds
+        with stoppable(), services(settings, wait_seconds=wait_seconds) as opened, working(opened) as ready:
             from api.agents.over_stdio import serve
 
             serve(ready)

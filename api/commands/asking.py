@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
 
 import orjson
 
 from api.auth.principals import local_person
-from api.edge import BODY, HEADERS
-from api.requests import PRINCIPAL, REQUEST_ID
+from api.in_process import Document, Query, document_of, request_of
 from api.routes.call import Call
 from api.routes.schemas import Schemas
 from api.settings import read_settings
@@ -21,9 +19,6 @@ if TYPE_CHECKING:
     from api.wiring import Services
 
 PAGE_MAX: Final = 200
-
-Document = dict[str, Any]
-"""A decoded answer of the API."""
 
 
 class Asking:
@@ -40,34 +35,20 @@ class Asking:
         self, routes: "Routes", path: str, parts: Mapping[str, str] | None = None, **query: str | int | None
     ) -> Document:
         """The answer of `GET path`; what of `query` is `None` is left out. Raises what the endpoint raises."""
-        given = {name.rstrip("_"): value for name, value in query.items() if value is not None}
-        request: dict[str, Any] = {
-            "path_params": dict(parts or {}),
-            "query_string": urlencode({**self._scope, **given}).encode(),
-            HEADERS: {},
-        }
-        return self._asked(routes, "GET", path, request)
+        given = {name.rstrip("_"): value for name, value in query.items()}
+        return self._asked(routes, "GET", path, parts or {}, {**self._scope, **given}, b"")
 
     def post(self, routes: "Routes", path: str, body: Mapping[str, Any]) -> Document:
         """The answer of `POST path`, which is a question; what of the body is `None` is left out."""
         given = {name: value for name, value in body.items() if value is not None}
-        request: dict[str, Any] = {
-            "path_params": {},
-            "query_string": b"",
-            HEADERS: {b"content-type": b"application/json"},
-            BODY: orjson.dumps({**self._scope, **given}),
-        }
-        return self._asked(routes, "POST", path, request)
+        return self._asked(routes, "POST", path, {}, {}, orjson.dumps({**self._scope, **given}))
 
-    def _asked(self, routes: "Routes", method: str, path: str, request: Mapping[str, Any]) -> Document:
-        asgi: dict[str, Any] = {
-            "type": "http", "method": method, "path": path, "headers": [], PRINCIPAL: self._principal, REQUEST_ID: "",
-            **request,
-        }  # fmt: skip
+    def _asked(
+        self, routes: "Routes", method: str, path: str, parts: Mapping[str, str], query: Query, body: bytes
+    ) -> Document:
         route = next(each for each in routes.listed if (each.method, each.path) == (method, path))
-        answer = route.call(Call(self._services, self._schemas, asgi))
-        document: Document = orjson.loads(bytes(answer.body))
-        return document
+        request = request_of(route, self._principal, "", parts, query, body)
+        return document_of(route.call(Call(self._services, self._schemas, request)))
 
     def pages(self, routes: "Routes", path: str, *, limit: int, **query: Any) -> Document:
         """The answer with up to `limit` items, walked page by page; all pages are of one snapshot."""

@@ -47,7 +47,6 @@ _CODES: Final[Mapping[str, tuple[str, str]]] = {
     "model_type": ("wrong_type", "an object is needed"),
     "model_attributes_type": ("wrong_type", "an object is needed"),
     "dict_type": ("wrong_type", "an object is needed"),
-    "string_too_long": ("too_large", "a shorter text is needed"),
     "string_unicode": ("lone_surrogate", "text without lone surrogates is needed"),
     "finite_number": ("out_of_range", "a finite number is needed"),
     "greater_than_equal": ("out_of_range", ""),
@@ -84,6 +83,10 @@ def _violation(error: ErrorDetails, model: type[BaseModel]) -> Violation:
             code = "unknown_member" if isinstance(error["input"], dict) else "wrong_type"
             given = error["input"].get("op") if isinstance(error["input"], dict) else error["input"]
             return Violation(pointer=at, code=code, detail=f"{error['msg']}, got {shown(given)}")
+        case "string_too_long":
+            most, given = error["ctx"]["max_length"], error["input"]
+            detail = f"{most:,} characters are taken at most, got {len(given):,}: {shown(given)}; shorten it"
+            return Violation(pointer=at, code="too_large", detail=detail)
         case kind:
             code, needed = _CODES.get(kind, ("wrong_type", ""))
             return Violation(pointer=at, code=code, detail=f"{needed or error['msg']}, got {shown(error['input'])}")

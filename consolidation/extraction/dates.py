@@ -91,6 +91,7 @@ _BARE: Final[Mapping[str, str]] = {
     "bare_weekday": _WEEKDAY,
 }
 """What may be part of a name as well, such as `Blade Runner 2049`: a date only after a word that says so."""
+_UNIT: Final = "(?:hours?|days?|weeks?|fortnights?|months?|years?)"
 _BEFORE: Final = "(?:on|in|since|from|as of|by|at|until|till|starting|effective)"
 _AT_CLOCK: Final = f"(?:,? (?:at )?{_CLOCK})?"
 
@@ -119,13 +120,27 @@ _ROUGH: Final = "|".join(
         f"(?:last|past|next) {_COUNT} (?:hours?|days?|weeks?|months?|years?)",
     )
 )
+_LEAD: Final = f"(?:{_BEFORE}|before|after|between|about|for|during) (?:the )?"
+_DAY_OR_MONTH: Final = f"(?:{_DAY}(?: of)? {_MONTH}|{_MONTH}(?: {_DAY})?)"
+_FAR: Final = "|".join(
+    (
+        f"{_LEAD}{_DAY_OR_MONTH} (?:[0-9]{{3}}|[03-9][0-9]{{3}}|[0-9]{{5,6}})",
+        f"{_LEAD}(?:year |{_DAY_OR_MONTH},? )?(?:[0-9]{{1,6}} bce?|[0-9]{{2,4}} (?:ad|ce))",
+        f"{_LEAD}year (?!{_YEAR}(?![0-9]))-?[0-9]{{1,6}}",
+        f"{_LEAD}(?:-[0-9]{{4,6}}(?:-[0-9]{{2}}){{0,2}}|[12][0-9]{{3}}[01][0-9][0-3][0-9])",
+        f"[0-9]{{4,}} {_UNIT} ago|in [0-9]{{4,}} {_UNIT}",
+        "(?:in )?[0-9]+ (?:hundred|thousand|million|billion) years?(?: ago)?",
+    )
+)
+"""Years other than 1000 to 2999, days as eight digits, and counts of more than three digits."""
 VAGUE: Final = "|".join(
     (
         f"(?:(?:in|on|at|by|during|over|for) )?(?:the )?(?:{_ROUGH})",
         f"(?:before|after|since|from|until|till) (?:the )?(?:beginning|start|end) of {_WHOLE}",
         f"in (?:the )?{_SEASON}",
         f"{_COUNT} years?,?(?: and)? {_COUNT} months? ago",
-        _BARE["yearless"],
+        _FAR,
+        f"{_BARE['yearless']}(?!,? {_YEAR})",
     )
 )
 """What tells of a time, but of none that can be said exactly, or of one that may be a part of a name."""

@@ -11,12 +11,14 @@ from graph.neo4j_store.forgetting import WIPE, Forgetting
 from graph.neo4j_store.rows import Rows, subjects_and_values
 from graph.neo4j_store.snapshot import Run
 from graph.ports import Head
+from graph.sentences import relabelled
 from ontology.claims import HELD
 from ontology.errors import Fault
 from ontology.events import ChangeSet, Commit, Erasure, Restated
 from ontology.ids import CLAIM, ENTITY, EPISODE, Ledger
 from ontology.instants import OPEN_END
-from ontology.schema_document import schema_document
+from ontology.schema import Schema
+from ontology.schema_document import schema_document, schema_from_document
 from ontology.scope import Scope, Tenant
 from ontology.values import ValueKey
 
@@ -47,6 +49,7 @@ class Applying:
         """Write all of it; gives where the ledger stands then. Raises `Fault` where it does not fit what is stored."""
         changes, after = commit.changes, self._after(commit)
         if changes.schema is not None:
+            self._relabel(changes.schema)
             document = json.dumps(schema_document(changes.schema), ensure_ascii=False)
             version = changes.schema.version
             row = {"tenant": self._tenant, "position": changes.position, "version": version, "document": document}
@@ -179,6 +182,13 @@ class Applying:
         ]
         if pairs:
             self._run("put_successor", {"rows": pairs})
+
+    def _relabel(self, schema: Schema) -> None:
+        """Let all be written anew under predicates that are called otherwise by now."""
+        rows = self._run("newest_schema", {"tenant": self._tenant, "position": self._head.position})
+        before = schema_from_document(json.loads(rows[0][0])) if rows else None
+        if predicates := relabelled(before, schema):
+            self._run("rewrite_under", {"tenant": self._tenant, "predicates": predicates})
 
     def _restate(self, restated: Sequence[Restated]) -> None:
         rows = [

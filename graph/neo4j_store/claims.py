@@ -1,6 +1,6 @@
 """What a snapshot answers about claims and slots."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from graph import decoding
 from graph.neo4j_store import codec, keys
@@ -11,7 +11,7 @@ from ontology.claims import Lifecycle, Source, Told
 from ontology.errors import NotFound, shown
 from ontology.events import SlotHead
 from ontology.facts import FactVersion, Slot
-from ontology.ids import CLAIM, ENTITY, FACT, ClaimId, EntityId, EpisodeId
+from ontology.ids import CLAIM, ENTITY, FACT, ClaimId, EntityId, EpisodeId, FactId
 from ontology.instants import Instant
 
 
@@ -21,19 +21,12 @@ class ClaimReads(Snapshot):
     __slots__ = ()
 
     def evidence(self, version: FactVersion, known_at: Instant, *, limit: int, after: OrderKey | None) -> list[Told]:
-        place = self._place_key(version.id, FACT)
-        if place is None or not self._is_here(version.slot):
-            return []
-        parameters = {
-            "place": place,
-            "scope": self._scope_key,
-            "since": version.valid_from,
-            "until": version.valid_to,
-            "known_at": min(known_at, version.recorded_to - 1, self._head.recorded_at),
-            "after": list(after or BEFORE_ALL),
-            "limit": limit,
-        }
-        return self._tell(self._run("evidence", parameters))
+        return self._evidence([version], known_at, limit, after).get(version.id, [])
+
+    def first_evidence(
+        self, versions: Sequence[FactVersion], known_at: Instant, *, limit: int
+    ) -> Mapping[FactId, list[Told]]:
+        return self._evidence(versions, known_at, limit, None)
 
     def claims(self, subject: EntityId, predicate: str | None, *, limit: int, after: OrderKey | None) -> list[Told]:
         paging = {"after": list(after or BEFORE_ALL)[:2], "limit": limit, "position": self._head.position}
@@ -106,6 +99,22 @@ class ClaimReads(Snapshot):
             then = {row[0]: row for row in self._run("slot_as_of", {"slots": changed, "position": position})}
             rows = [[*row[:5], *_head_columns(then[row[0]]), *row[11:13]] if row[0] in then else row for row in rows]
         return [decoding.slot_head(decoding.slot(self._ledger, self._scope, row[1:5]), row[5:13]) for row in rows]
+
+    def _evidence(
+        self, versions: Sequence[FactVersion], known_at: Instant, limit: int, after: OrderKey | None
+    ) -> dict[FactId, list[Told]]:
+        until = min(known_at, self._head.recorded_at)
+        asked = [
+            [number, place, each.valid_from, each.valid_to, min(until, each.recorded_to - 1)]
+            for number, each in enumerate(versions)
+            if self._is_here(each.slot) and (place := self._place_key(each.id, FACT)) is not None
+        ]
+        paging = {"scope": self._scope_key, "after": list(after or BEFORE_ALL), "limit": limit}
+        rows = self._run("evidence", {"asked": asked} | paging) if asked else []
+        found: dict[FactId, list[Told]] = {}
+        for row, told in zip(rows, self._tell(rows), strict=True):
+            found.setdefault(versions[row[-1]].id, []).append(told)
+        return {id: sorted(each, key=lambda told: told.claim.entry.order) for id, each in found.items()}
 
     def _tell(self, rows: Sequence[Row]) -> list[Told]:
         return [decoding.told(self._ledger, self._scope, codec.told(row, self._head.position)) for row in rows]

@@ -159,7 +159,7 @@ ORDER BY q.position, q.ordinal LIMIT $limit
 
 // name: count_waiting
 CALL () {
-  MATCH (q:Operation) WHERE q.scope = $scope AND q.state IN ['queued', 'running']
+  MATCH (q:Operation) WHERE q.scope = $scope AND q.state IN ['queued', 'running'] AND q.position > 0
   RETURN q LIMIT $ceiling
 }
 RETURN count(q) AS waiting

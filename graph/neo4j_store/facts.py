@@ -12,7 +12,7 @@ from graph.periods import recorded_order, valid_order
 from graph.ports import PAIRS_MAX, Order, Page
 from graph.serving import stretches
 from ontology.errors import Incorrect, NotFound, shown
-from ontology.facts import AsOf, Fact, FactVersion, known_ends
+from ontology.facts import AsOf, Fact, FactVersion, Slot, known_ends
 from ontology.ids import FACT, EntityId, FactId
 from ontology.instants import OPEN_END, OPEN_START, Instant
 from ontology.intervals import Interval
@@ -158,10 +158,14 @@ class FactReads(Snapshot):
         """The facts of rows, in order; without `known_at` each as known when it was last believed."""
         until = self._head.recorded_at
         facts: list[Fact] = []
+        slots: dict[tuple[object, ...], Slot] = {}
         asked: list[Row] = []
         expiring: list[Row] = []
         for number, row in enumerate(rows):
-            slot = decoding.slot(self._ledger, self._scope, row[11:15])
+            named = tuple(row[11:15])
+            slot = slots.get(named)
+            if slot is None:
+                slot = slots[named] = decoding.slot(self._ledger, self._scope, named)
             version = decoding.version(self._ledger, slot, codec.version(row[:11], until))
             support = decoding.support(slot, version.value_key, row[16], version.recorded_from)
             facts.append(decoding.plain_fact(version, support, OPEN_END))

@@ -117,8 +117,11 @@ class Forgetting:
         self._tenant = tenant
         self._rows = rows
 
-    def forget(self, stones: Iterable[Tombstone], removals: Iterable[Removal]) -> None:
+    def forget(self, stones: Iterable[Tombstone], removals: Sequence[Removal]) -> None:
         """Take out what a commit names, before anything of it is written."""
+        for removal in removals:  # a fact that points at an entity goes with it, and is what its statement is found by
+            versions = [self._rows.place(id, FACT) for id in removal.versions]
+            self._run("remove_statements_of_facts", {"places": versions})
         for stone in stones:
             for owner in stone.destroyed:
                 self._forget_owner(owner)
@@ -187,9 +190,7 @@ class Forgetting:
         self._run("remove_quotes", {"places": claims + [self._rows.place(id, CLAIM) for id in removal.quotes]})
         self._run("remove_extents", {"places": claims})
         self._run("remove_claims", {"places": claims})
-        versions = [self._rows.place(id, FACT) for id in removal.versions]
-        self._run("remove_statements_of_facts", {"places": versions})
-        self._run("remove_versions", {"places": versions})
+        self._run("remove_versions", {"places": [self._rows.place(id, FACT) for id in removal.versions]})
         if removal.slot.predicate in NAMING:
             self.forget_name(keys.scope_key(removal.slot.scope), self._rows.place(removal.slot.subject, ENTITY))
         for query in ("remove_values", "remove_support", "remove_slot"):

@@ -80,7 +80,7 @@ CALL (e) {
 RETURN e.position, e.ordinal, e.key, is_subject OR is_value
 
 // name: subjects_holding
-MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from, recorded_from)
 WHERE f.held = $held AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND f.predicate IN $predicates
   AND (f.may_expire_at IS NULL OR f.may_expire_at > $served_at OR EXISTS {
@@ -95,7 +95,7 @@ MATCH (e:Entity {place: $tenant + '|' + position + '|' + ordinal})
 WITH e, position, ordinal
 CALL (e) {
   WITH e WHERE $type IS NOT NULL
-  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
+  MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from, recorded_from)
   WHERE f.held = $type AND f.valid_from <= $valid_at AND f.valid_to > $valid_at
     AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND f.predicate = 'type'
     AND f.subject_position = e.position AND f.subject_ordinal = e.ordinal
@@ -445,7 +445,7 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
 
 // name: holders
 // Versions with a value that meet [since, until), as visible at known_at.
-MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from, recorded_from)
 WHERE f.held = $held AND f.valid_from >= $after[0] AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
@@ -468,7 +468,7 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
   f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: holders_backwards
-MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from, recorded_from)
 WHERE f.held = $held AND f.valid_from <= $after[0] AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
@@ -491,7 +491,7 @@ RETURN [f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.
   f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at]
 
 // name: holders_by_recorded
-MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from)
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(held, valid_from, recorded_from)
 WHERE f.held = $held AND f.valid_from < $until AND f.valid_to > $since
   AND f.recorded_from <= $known_at AND f.recorded_to > $known_at AND (f.certain OR NOT $certain)
   AND ($predicate IS NULL OR f.predicate = $predicate)
@@ -612,20 +612,25 @@ CALL (f) {
 RETURN place, shown
 
 // name: evidence
-MATCH ()-[f:FACT]->() WHERE f.place = $place AND f.scope = $scope
-MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
-WHERE x.said = f.said AND x.valid_from >= $since AND x.valid_from < $until
-  AND x.recorded_from <= $known_at AND x.recorded_to > $known_at
-  AND (c.observed_at > $after[0] OR (c.observed_at = $after[0]
-    AND (c.position > $after[1] OR (c.position = $after[1] AND c.ordinal > $after[2]))))
-WITH DISTINCT c ORDER BY c.observed_at, c.position, c.ordinal LIMIT $limit
+// For each [number, place, since, until, known_at] the first claims of a version; the number comes last.
+UNWIND $asked AS a
+MATCH ()-[f:FACT]->() WHERE f.place = a[1] AND f.scope = $scope
+CALL (a, f) {
+  MATCH (c:Claim)-[x:SUPPORTS]->() USING INDEX SEEK x:SUPPORTS(said, valid_from)
+  WHERE x.said = f.said AND x.valid_from >= a[2] AND x.valid_from < a[3]
+    AND x.recorded_from <= a[4] AND x.recorded_to > a[4]
+    AND (c.observed_at > $after[0] OR (c.observed_at = $after[0]
+      AND (c.position > $after[1] OR (c.position = $after[1] AND c.ordinal > $after[2]))))
+  WITH DISTINCT c
+  RETURN c ORDER BY c.observed_at, c.position, c.ordinal LIMIT $limit
+}
 RETURN c.position, c.ordinal, c.observed_at, c.asserts, c.value_key, c.functional,
   c.start_kind, c.start_lo, c.start_hi, c.end_kind, c.end_lo, c.end_hi,
   c.subject_position, c.subject_ordinal, c.predicate, c.language, c.value_type, c.value_text, c.value_qualifier,
   c.stated_from, c.stated_to, c.zone, c.semantics, c.observed_stated, c.source, c.episode, c.root, c.confidence,
   c.schema_version, c.principal, c.recorded_at, c.trust, c.echo, coalesce(c.expires_at, 4611686018427387904),
   [(t:Transition)-[:CHANGED]->(c) | [t.position, t.recorded_at, t.state, t.rule, t.reason, t.actor, t.decided_on,
-    t.successor_position, t.successor_ordinal]]
+    t.successor_position, t.successor_ordinal]], a[0]
 
 // name: claims_of_subject
 CALL () {
@@ -808,7 +813,8 @@ MATCH (a:Answer {key: $key}) RETURN a.request, a.receipt
 
 // name: window
 // Current versions and extents from the start of the margin-th version that begins before $since to that of the
-// margin-th that begins after $until, or all of them. That a slot is functional bounds what reaches in.
+// margin-th that begins after $until, or all of them. That a slot is functional bounds what reaches in: the slot is found
+// before the versions are sought, or 5.26 does not see that the index has them in order.
 CALL () {
   MATCH ()-[v:FACT]->() USING INDEX SEEK v:FACT(slot, recorded_to, valid_from)
   WHERE v.slot = $slot AND v.recorded_to = 4611686018427387904 AND v.valid_from < $since
@@ -823,8 +829,8 @@ CALL () {
 }
 WITH CASE WHEN $all THEN -4611686018427387904 ELSE coalesce(start, -4611686018427387904) END AS start,
   CASE WHEN $all THEN 4611686018427387904 ELSE coalesce(end, 4611686018427387904) END AS end
-CALL (start) {
-  MATCH (s:Slot {slot: $slot})
+OPTIONAL MATCH (s:Slot {slot: $slot})
+CALL (s, start) {
   WITH start, CASE WHEN s.functional THEN s.slot END AS key
   MATCH ()-[c:FACT]->() USING INDEX SEEK c:FACT(slot, recorded_to, valid_from)
   WHERE c.slot = key AND c.recorded_to = 4611686018427387904 AND c.valid_from <= start AND c.certain

@@ -244,6 +244,18 @@ RETURN p[1], same, is_new
 // name: count_written
 MATCH (s:Scope {scope: $scope}) SET s.sentences = coalesce(s.sentences, 0) + $more
 
+// name: rewrite_under
+// All that is said under some predicates is to be written anew, in every scope of a tenant.
+MATCH (o:Scope) USING INDEX SEEK o:Scope(tenant) WHERE o.tenant = $tenant
+UNWIND $predicates AS predicate
+MATCH (s:Slot) USING INDEX SEEK s:Slot(scope, predicate, subject_position)
+WHERE s.scope = o.scope AND s.predicate = predicate AND s.subject_position >= 0
+MATCH ()-[f:FACT]->() USING INDEX SEEK f:FACT(slot, valid_from, recorded_from)
+WHERE f.slot = s.slot AND f.valid_from >= -4611686018427387904 AND f.recorded_from >= -4611686018427387904
+WITH DISTINCT f.said AS said
+MATCH (t:Statement {said: said})
+SET t.unwritten = t.scope
+
 // name: words_to_cut
 MATCH (k:Kept {place: $place}) WHERE k.scope = $scope AND k.words_of IS NOT NULL RETURN 1
 

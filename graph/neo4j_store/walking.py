@@ -1,4 +1,4 @@
-"""What a walk asks of a snapshot in Neo4j: a layer of entities in two round trips, whole facts many at once."""
+"""What a walk asks of a snapshot in Neo4j: a layer of entities in one round trip, whole facts many at once."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from graph.neo4j_store.facts import FactReads
 from graph.ports import Order
 from graph.walking import Edge
 from ontology.facts import AsOf, Fact, FactVersion, Slot
-from ontology.ids import FACT, EntityId, FactId, Place, entity_id, fact_id
+from ontology.ids import ENTITY, FACT, EntityId, FactId
 from ontology.instants import Instant
 from ontology.values import entity_value, value_key
 
@@ -20,22 +20,25 @@ class WalkReads(FactReads):
     __slots__ = ()
 
     def around(self, entities: Sequence[EntityId], as_of: AsOf, *, limit: int) -> Mapping[EntityId, Sequence[Edge]]:
-        scope, each = self._scope, list(dict.fromkeys(entities))
-        subjects = [[number, keys.subject_key(scope, entity)] for number, entity in enumerate(each)]
-        about = {entity: list[Edge]() for entity in each}
-        for number, rows in self._asked("edges_from", subjects, as_of, limit):
-            about[each[number]] = self._edges(rows)
-        held = [
-            [number, keys.held_key(scope, value_key(entity_value(entity)))]
+        ledger, each = self._ledger, list(dict.fromkeys(entities))
+        asked = [
+            [number, *self._keys_around(entity), *place]
             for number, entity in enumerate(each)
-            if len(about[entity]) < limit
+            if (place := decoding.place(entity, ENTITY, ledger)) is not None
         ]
-        # what an entity says of itself points at it too and comes again
-        own = max((sum(edge.target == entity for edge in found) for entity, found in about.items()), default=0)
-        for number, rows in self._asked("edges_to", held, as_of, limit + own):
-            entity = each[number]
-            about[entity] += [edge for edge in self._edges(rows) if edge.subject != entity]
-        return {entity: found[:limit] for entity, found in about.items() if found}
+        fact, whose = f"{FACT}_{ledger}", f"{ENTITY}_{ledger}"
+        found: dict[EntityId, list[Edge]] = {}
+        for number, about, pointing in self._asked("around", asked, as_of, limit)[0][0] if asked else ():
+            entity, edges = each[number], []
+            # latest to hold first; no two rows have the same first three, so what follows them is never compared
+            for _, since, ordinal, position, target in sorted(about, reverse=True):
+                edges.append(Edge(FactId(f"{fact}_{position}_{ordinal}"), entity, target, since))
+            for _, since, ordinal, position, *at in sorted(pointing, reverse=True):
+                subject = EntityId(f"{whose}_{at[0]}_{at[1]}")
+                edges.append(Edge(FactId(f"{fact}_{position}_{ordinal}"), subject, entity, since))
+            if edges:
+                found[entity] = edges[:limit]
+        return found
 
     def facts(self, ids: Sequence[FactId], known_at: Instant) -> Mapping[FactId, Fact]:
         places = [place for id in ids if (place := self._place_key(id, FACT)) is not None]
@@ -64,10 +67,7 @@ class WalkReads(FactReads):
         }
         return self._run(query, parameters) if asked else []
 
-    def _edges(self, rows: Sequence[Row]) -> list[Edge]:
-        """Of (valid_from, recorded_from, ordinal, position, subject position, subject ordinal, target)."""
-        ledger = self._ledger
-        return [
-            Edge(fact_id(Place(ledger, row[3], row[2])), entity_id(Place(ledger, row[4], row[5])), row[6], row[1])
-            for row in sorted(rows, key=lambda row: row[:3], reverse=True)
-        ]
+    def _keys_around(self, entity: EntityId) -> tuple[str, str]:
+        """Of what is said of an entity, and of what points at it."""
+        scope = self._scope
+        return keys.subject_key(scope, entity), keys.held_key(scope, value_key(entity_value(entity)))

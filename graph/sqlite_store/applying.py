@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from graph.journal_rows import lost_words
 from graph.naming import NAMING
+from graph.sentences import relabelled
 from graph.sqlite_store.connection import Connection, Row
 from graph.sqlite_store.forgetting import WIPE, Forgetting
 from graph.sqlite_store.keys import Keys
@@ -19,7 +20,7 @@ from ontology.facts import FactVersion, Support
 from ontology.ids import CLAIM, EPISODE
 from ontology.instants import OPEN_END
 from ontology.schema import Schema
-from ontology.schema_document import schema_document
+from ontology.schema_document import schema_document, schema_from_document
 from ontology.scope import Tenant
 
 Item = TypeVar("Item")
@@ -88,6 +89,8 @@ class Applying:
                 self._keys.forget_slots()
 
     def _put_schema(self, position: int, schema: Schema) -> None:
+        row = self._connection.one("newest_schema", (self._keys.tenant,))
+        self._passages.relabelled(relabelled(None if row is None else schema_from_document(json.loads(row[0])), schema))
         document = json.dumps(schema_document(schema), ensure_ascii=False)
         self._connection.many("put_schema", [(self._keys.tenant, position, schema.version, document)])
 

@@ -1,7 +1,7 @@
 """What a snapshot answers about claims and slots."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from graph import decoding
 from graph.ports import BEFORE_ALL, OrderKey
@@ -11,7 +11,7 @@ from ontology.claims import Lifecycle, Source, Told
 from ontology.errors import Fault, NotFound, shown
 from ontology.events import SlotHead
 from ontology.facts import FactVersion, Slot
-from ontology.ids import CLAIM, ENTITY, ClaimId, EntityId, EpisodeId
+from ontology.ids import CLAIM, ENTITY, ClaimId, EntityId, EpisodeId, FactId
 from ontology.instants import Instant
 
 
@@ -33,6 +33,12 @@ class ClaimReads(Snapshot):
             *(after or BEFORE_ALL), limit,
         )  # fmt: skip
         return self._tell(self._connection.all("evidence", parameters))
+
+    def first_evidence(
+        self, versions: Sequence[FactVersion], known_at: Instant, *, limit: int
+    ) -> Mapping[FactId, list[Told]]:
+        found = {each.id: self.evidence(each, known_at, limit=limit, after=None) for each in versions}
+        return {id: told for id, told in found.items() if told}
 
     def claims(self, subject: EntityId, predicate: str | None, *, limit: int, after: OrderKey | None) -> list[Told]:
         about = self._about(subject, predicate)

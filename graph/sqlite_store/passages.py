@@ -114,6 +114,11 @@ class PassagesOfCommits:
             self._connection.many("rewrite_about", [(scope_pk, *self._keys.place(subject))])
             self._connection.many("rewrite_pointing", [(scope_pk, _pointing_at(subject))])
 
+    def relabelled(self, predicates: Iterable[str]) -> None:
+        """Predicates are called otherwise: what is said under them is to be written anew, in all scopes."""
+        tenant = self._keys.tenant
+        self._connection.many("rewrite_under", [(tenant, predicate) for predicate in predicates])
+
     def gone_from(self, slot_pk: int) -> None:
         """Versions of a slot were erased."""
         self._passages.remove(self._connection.all("passages_gone", (slot_pk,)))

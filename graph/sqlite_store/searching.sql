@@ -172,6 +172,12 @@ UPDATE passages SET wants = 1 WHERE wants = 0 AND pk IN (
   JOIN passages p INDEXED BY passages_of_slot ON p.slot_pk = v.slot_pk AND p.value_key = v.value_key
   WHERE v.scope_pk = ?1 AND v.value_key = ?2)
 
+-- name: rewrite_under
+UPDATE passages SET wants = 1 WHERE wants = 0 AND pk IN (
+  SELECT p.pk FROM scopes o JOIN slots s INDEXED BY slots_by_predicate ON s.scope_pk = o.pk AND s.predicate = ?2
+  JOIN passages p INDEXED BY passages_of_slot ON p.slot_pk = s.pk
+  WHERE o.tenant_pk = ?1)
+
 -- name: put_chunk
 INSERT INTO passages (tenant_pk, scope_pk, kind, wants, since, position, ordinal, number, turn, first_char, end_char)
 VALUES (?1, ?2, 1, 0, (SELECT e.recorded_at FROM events e WHERE e.tenant_pk = ?1 AND e.position = ?3),

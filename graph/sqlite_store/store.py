@@ -140,6 +140,7 @@ class SqliteStore:
 
     def scopes_to_index(self, model: str | None, *, limit: int) -> list[Scope]:
         with self._reading() as connection:
+            self._vectors.let_go(connection)  # whoever indexes asks again and again
             rows = connection.all("scopes_to_index", (model, limit))
         return [Scope(tenant=Tenant(row[0]), namespace=Namespace(row[1]), purpose=Purpose(row[2])) for row in rows]
 

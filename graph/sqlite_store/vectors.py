@@ -133,6 +133,17 @@ class Vectors:
             for key in [key for key in self._blocks if key[0] == tenant]:
                 del self._blocks[key]
 
+    def let_go(self, connection: Queries) -> None:
+        """Something may have been erased, by any process: keep no block out of which something went since."""
+        with self._lock:
+            held = [(key, block.drops) for key, block in self._blocks.items()]
+        for key, drops in held:
+            row = connection.one("indexed", key[1:3])
+            if row is not None and drops < row[3]:
+                with self._lock:
+                    if (known := self._blocks.get(key)) is not None and known.drops < row[3]:
+                        del self._blocks[key]
+
     def _keep(self, key: Key, block: Block) -> None:
         with self._lock:
             newer = self._blocks.get(key)

@@ -17,6 +17,8 @@ from graph.reembedding import Reembedded, Reembedding
 from graph.searching import FactHit, Model, Models, ToIndex
 from graph.unusable import AGAIN_SECONDS
 from ontology.errors import Busy, Conflict, Incorrect, Unavailable
+from ontology.instants import SECOND as A_SECOND
+from ontology.schema_document import pack_from_document
 from ontology.scope import scope_of
 from tests.contract.search_world import MANY, Searched, found
 from tests.contract.world import CORE, SCOPE, World, claim, erase
@@ -100,6 +102,20 @@ def test_a_name_that_changes_changes_the_sentences_with_it(searched: Searched) -
     searched.world.write(claim("tom", "name", "Thomas"))
     indexes.indexer.work()
     assert len(searched.match("Thomas")) == 2
+    assert indexes.indexer.standing(SCOPE).to_index == DONE
+
+
+def test_a_label_that_changes_changes_the_sentences_with_it(searched: Searched) -> None:
+    indexes = Indexes(searched, HashingEmbedder("first"))
+    searched.world.write(claim("ann", "likes", "tea"))
+    indexes.indexer.work()
+    for label, other in (("is fond of", "likes"), ("adores", "fond")):
+        pack = pack_from_document({"pack": "labels", "predicates": {"likes": {"label": label}}})
+        searched.world.writer.put_schema(SCOPE, "tester", pack)
+        searched.world.clock.advance(A_SECOND)
+        assert indexes.indexer.work() == 2, "a sentence, and its vector"
+        assert found(searched.match(label)) == found(indexes.near(f"ann {label} tea")) == ["tea"]
+        assert searched.match(other) == []
     assert indexes.indexer.standing(SCOPE).to_index == DONE
 
 

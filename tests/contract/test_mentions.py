@@ -67,6 +67,20 @@ def test_a_hyphen_more_or_less_is_the_same_name(world: World) -> None:
         assert keys(named(world, question)) == ["b1"], question
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "St. Pölten", "Acme, Inc.", "Yahoo!", "Dr. Who?", "(Bracket)", "\N{UNICORN FACE} Zoë", "O'Brien \"the\" Kid",
+        "Robert'); DROP TABLE facts;--", "st. pölten", ".NET", "What? (a film)",
+    ],
+)  # fmt: skip
+def test_a_key_with_marks_within_or_around_it_is_found_as_it_is_written(world: World, key: str) -> None:
+    world.write(claim(key, "name", "Somebody", "2026-06-01"))
+
+    for question in (f"Where does {key} live?", f"Who is {key}?", f"Is it '{key}'?", f"{key}, when?"):
+        assert keys(named(world, question)) == [key], question
+
+
 def test_a_name_without_its_case_or_spelt_nearly_so_is_found(world: World) -> None:
     world.write(
         claim("p1", "name", "Jonas Vikström", "2026-01-01"), claim("p1", "alias", "Professor Sturm", "2026-01-01")
@@ -136,6 +150,26 @@ def test_a_key_alone_is_found_with_or_without_case_blanks_and_possessive(world: 
     ):  # fmt: skip
         assert keys(named(world, question)) == [key], question
     assert keys(named(world, "Is admiral Miranda a gatekeeper?")) == []
+
+
+def test_a_name_is_found_whatever_marks_stand_around_it(world: World) -> None:
+    world.tell("p1", "name", "ليلى حداد", "2026-01-01")
+    world.tell("p2", "name", "דנה", "2026-01-01")
+    world.tell("p3", "name", "McDonald's", "2026-01-01")
+    world.tell("p4", "name", "St John's Wood", "2026-01-01")
+    world.tell("مريم", "note", "x", "2026-01-01")
+    world.tell("@ops", "note", "x", "2026-01-01")
+    world.tell("Levi's", "note", "x", "2026-01-01")
+
+    for is_indexed in (False, True):
+        for question, key in (
+            ("أين تعيش ليلى حداد؟", "p1"), ("\u200fליד דנה\u200f?", "p2"), ("متى ولدت «\u2067مريم\u2069»؟", "مريم"),
+            ("Where is McDonald's?", "p3"), ("Is there a McDonald’s’ menu?", "p3"), ("near St John's Wood‽", "p4"),
+            ("What of 🚀ليلى حداد🚀？", "p1"), ("“@ops”, please!", "@ops"), ("who sells Levi’s", "Levi's"),
+            ('what is **"Levi\'s"** worth', "Levi's"), ("the menu —McDonald's—", "p3"),
+        ):  # fmt: skip
+            assert keys(named(world, question)) == [key], (question, is_indexed)
+        index(world)
 
 
 def test_an_id_of_its_own_is_not_needed_and_one_of_another_scope_is_not_found(world: World) -> None:

@@ -13,8 +13,9 @@ from graph.sqlite_store.store import SqliteStore
 from graph.terms import terms
 from ontology.errors import Busy
 from ontology.facts import AsOf
-from ontology.instants import DAY, Instant
-from ontology.scope import scope_of
+from ontology.instants import DAY, SECOND, Instant
+from ontology.schema_document import pack_from_document
+from ontology.scope import Scope, scope_of
 from tests.contract.search_world import FAR, MANY, Searched, found
 from tests.contract.test_forgetting import Known
 from tests.contract.world import SCOPE, World, claim, correct, erase, retract
@@ -97,6 +98,32 @@ def test_a_new_name_lets_every_sentence_with_it_be_written_again(searched: Searc
     searched.world.write(retract("tom", "alias", valid_from="2021-01-01"))
     searched.index()
     assert found(searched.match("Tommy", searched.as_of("2020-06-01"))) == ["Tommy"]
+
+
+def test_a_new_label_lets_every_sentence_under_its_predicate_be_written_again_in_all_scopes(
+    searched: Searched,
+) -> None:
+    def wanting(scope: Scope) -> set[str]:
+        with searched.store.read(scope) as reader:
+            return {each.slot.predicate for each in reader.unwritten(limit=MANY)}
+
+    def label(**labels: str) -> None:
+        declared = {name: {"label": text} for name, text in labels.items()}
+        pack = pack_from_document({"pack": "labels", "predicates": declared})
+        searched.world.writer.put_schema(SCOPE, "tester", pack)
+        searched.world.clock.advance(SECOND)
+
+    label(likes="likes", sees="sees")
+    for scope in (SCOPE, OTHER, ELSEWHERE):
+        searched.world.write(claim("ann", "likes", "tea"), claim("ann", "sees", "red"), scope=scope)
+        searched.index(scope=scope)
+    label(likes="is fond of")
+    assert [wanting(scope) for scope in (SCOPE, OTHER, ELSEWHERE)] == [{"likes"}, {"likes"}, set()]
+    assert found(searched.match("likes")) == ["tea"], "until then it is found by the words before"
+    searched.index()
+    searched.index(scope=OTHER)
+    label(likes="is fond of", sees="sees")
+    assert [wanting(scope) for scope in (SCOPE, OTHER)] == [set(), set()], "a label that stays changes nothing"
 
 
 def test_scopes_to_index_are_those_of_every_tenant_in_order(searched: Searched) -> None:

@@ -28,6 +28,7 @@ from tests.contract.world import (
     correct,
     entity_key,
     erase,
+    plain,
     retract,
     text_key,
     texts,
@@ -328,6 +329,31 @@ def test_evidence_is_what_shows_in_a_version_at_the_time(world: World) -> None:
     assert [told.claim.source for told in then] == ["a"]
     assert [told.claim.source for told in now] == ["a", "b"]
     assert [told.claim.source for told in rest] == ["b"]
+
+
+def test_the_first_evidence_of_many_versions_is_read_at_once(world: World) -> None:
+    """Of each what `evidence` gives, at one time; what is of another scope is left out."""
+    other = scope_of("acme", purpose="billing")
+    world.tell("anna", "lives_in", "Rome", "2020-01-01", scope=other)
+    first = world.tell("anna", "lives_in", "Oslo", "2020-01-01", source="a")
+    for source in "dcb":
+        world.tell("anna", "lives_in", "Oslo", "2020-06-01", source=source)
+    world.tell("bert", "lives_in", "Lund", "2020-01-01", source="e")
+    world.tell("bert", "lives_in", "Rome", "2021-01-01", source="f")
+    with world.store.read(other) as reader:
+        (foreign,) = reader.audit(world.id("anna"), None, valid_at=None, touched=None, page=ALL)
+    with world.store.read(SCOPE) as reader:
+        versions = [
+            fact.version
+            for key in ("anna", "bert")
+            for fact in reader.audit(world.id(key), None, valid_at=None, touched=None, page=ALL)
+        ]
+        for known_at in (Instant(first - 1), first, FAR):
+            found = reader.first_evidence([*versions, foreign.version], known_at, limit=2)
+            each = {v.id: reader.evidence(v, known_at, limit=2, after=None) for v in versions}
+            assert plain(found) == plain({id: told for id, told in each.items() if told})
+        assert {len(told) for told in found.values()} == {1, 2}
+        assert reader.first_evidence([], FAR, limit=2) == {}
 
 
 def test_a_withdrawn_claim_stays_with_its_ending(world: World) -> None:

@@ -35,6 +35,7 @@ ON_EVERY_STORE: Final = (
     "test_http_forgetting",
     "test_http_handoffs",
     "test_http_hostile_episodes",
+    "test_http_injection",
     "test_http_paging",
     "test_http_profiles",
     "test_http_recall",

@@ -2,13 +2,17 @@
 
 import http.client
 import json
+import sqlite3
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from tests.e2e.agent_story import learn, tell_the_story
 from tests.e2e.agents import Agent, over_http
@@ -20,6 +24,8 @@ KEYS: Final = """
 - {key: vg_acme-reader-key, tenant: acme, principal: rob, grants: ["default:read"]}
 - {key: vg_acme-judge-key, tenant: acme, principal: jane, grants: ["*:read,review"]}
 - {key: vg_acme-helper-key, tenant: acme, principal: hal, kind: agent, grants: ["*:read,propose"]}
+- {key: vg_acme-eraser-key, tenant: acme, principal: eva, grants: ["notes:forget"]}
+- {key: vg_acme-teller-key, tenant: acme, principal: tom, grants: ["notes:write"]}
 - {key: vg_other-writer-key, tenant: other, principal: olga}
 """
 
@@ -117,6 +123,112 @@ def test_the_client_lists_ten_tools_in_their_order(line: CommandLine) -> None:
             assert tool.output_schema is not None
             assert tool.annotations is not None
             assert tool.annotations.open_world_hint is False
+
+
+READING: Final = ["recall", "state", "history", "diff", "search", "why", "handoff"]
+LISTED: Final = {
+    "reader": READING,
+    "helper": ["remember", *READING],
+    "judge": [*READING, "list_held", "decide"],
+    "writer": ["remember", *READING[:-1], "correct", "forget", "handoff", "list_held", "decide"],
+    "eraser": ["forget"],
+    "teller": ["remember"],
+}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("key", LISTED)
+def test_a_key_is_shown_the_tools_that_its_grants_are_for(closed: str, key: str, mode: str) -> None:
+    with over_http(closed, f"vg_acme-{key}-key", mode=mode) as agent:
+        assert [tool.name for tool in agent.tools()] == LISTED[key]
+
+
+def test_a_tool_that_is_not_shown_is_refused_with_the_grant_that_is_missing(closed: str) -> None:
+    arguments: dict[str, dict[str, Any]] = {
+        "remember": {"items": [{"subject": "mira", "predicate": "note", "value": "x"}]},
+        "correct": {"fact": "fct_aaaaaaaa_1_0", "if_version": 1, "value": "x"},
+        "forget": {"subject": "mira"},
+        "list_held": {},
+        "decide": {"claim": "clm_aaaaaaaa_1_0", "decision": "promote", "if_version": 1},
+    }
+    with over_http(closed, "vg_acme-reader-key") as reader:
+        assert arguments.keys().isdisjoint(tool.name for tool in reader.tools())
+        for tool, given in arguments.items():
+            problem = reader.refused(tool, "missing-role", **given)
+            assert "has no grant" in problem["detail"]
+
+
+def test_no_argument_names_another_tenant(closed: str) -> None:
+    with over_http(closed, "vg_other-writer-key") as olga:
+        olga.told("remember", items=[{"subject": "olga", "predicate": "note", "value": "hers"}])
+    with over_http(closed, "vg_acme-writer-key") as agent:
+        for tool in ("state", "history", "why", "remember", "forget"):
+            refused = agent.refused(tool, "invalid-request", subject="olga", tenant="other")
+            assert "unknown_field" in [each["code"] for each in refused["errors"] if each["pointer"] == "/tenant"]
+        agent.refused("state", "invalid-request", subject="olga", namespace="other/default")
+        assert agent.told("state", subject="olga")["items"] == []
+        for uri in (
+            "vigencia://other/default/general/entities/olga", "vigencia://default/general/entities/olga?tenant=other",
+        ):  # fmt: skip
+            with pytest.raises(MCPError):
+                agent.read(uri)
+        with pytest.raises(MCPError):
+            agent.ask("get_prompt", "what_do_you_remember", {"subject": "olga", "tenant": "other"})
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_key_that_ends_in_the_middle_of_a_session_lets_nobody_in(line: CommandLine, mode: str) -> None:
+    made = line("keys", "create", "ann", "--grant", "*:read,write", "--json").document
+    with serving(line) as server, over_http(server.url, made["key"], mode=mode) as agent:
+        agent.told("state", subject="mira")
+        line("keys", "revoke", made["prefix"])
+        bearer, deadline = {"Authorization": f"Bearer {made['key']}"}, time.monotonic() + 60
+        while (answered := posted(server.url, call("state", subject="mira"), **bearer))[0] == 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        status, headers, problem = answered
+        assert (status, problem["type"]) == (401, "/problems/unauthenticated")
+        assert headers["WWW-Authenticate"].startswith("Bearer")
+        for asked in (("call_tool", "state", {"subject": "mira"}), ("read_resource", "vigencia://ontology")):
+            with pytest.raises(MCPError):  # the SDK's client does not tell why
+                agent.ask(*asked)
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
+def test_forgetting_takes_two_steps_with_every_version_of_the_protocol(closed: str, version: str) -> None:
+    headers = {"MCP_Protocol_Version": version, "Authorization": "Bearer vg_acme-writer-key"}
+
+    def told(tool: str, **arguments: Any) -> Any:
+        status, _, document = posted(closed, call(tool, **arguments), **headers)
+        assert status == 200
+        assert not document["result"].get("isError"), document
+        return json.loads(document["result"]["content"][0]["text"])
+
+    subject = f"anna-{version}"
+    told("remember", items=[{"subject": subject, "predicate": "note", "value": "x"}])
+    preview = told("forget", subject=subject)
+    assert preview["state"] == "preview"
+    assert told("state", subject=subject)["items"]
+    assert told("forget", subject=subject, confirm=preview["manifest"])["state"] == "forgotten"
+
+
+def test_calls_that_run_when_the_server_is_interrupted_are_answered(line: CommandLine) -> None:
+    item = {"subject": "mira", "predicate": "remark", "value": "late"}
+    with serving(line) as server, ThreadPoolExecutor(1) as pool:
+        writer = sqlite3.connect(line.folder / "vigencia.db", isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        waits = pool.submit(posted, server.url, call("remember", items=[item]))
+        time.sleep(0.5)  # it waits for the lock now
+        server.running.interrupt()
+        time.sleep(0.5)
+        writer.execute("ROLLBACK")
+        writer.close()
+        status, _, document = waits.result(60)
+        done = server.running.end()
+    assert (status, document["result"].get("isError", False), done.code) == (200, False, 0)
+    assert "Traceback" not in done.err
+    found = line("state", "mira", "remark", "--json").document["items"]
+    assert [each["value"]["value"] for each in found] == ["late"]
 
 
 def test_another_agent_adopts_what_is_handed_to_it(closed: str) -> None:

@@ -5,10 +5,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult
 
 from tests.e2e.agent_story import learn, tell_the_story
@@ -144,6 +146,29 @@ def test_a_key_of_the_environment_says_who_acts(line: CommandLine, tmp_path: Pat
     done = line.run("mcp")
     assert (done.code, done.out) == (6, "")
     assert "vg_nobody" not in done.err
+
+
+@pytest.mark.parametrize("ends", ["revoked", "expired"])
+def test_a_key_of_the_environment_ends_in_the_middle_of_a_session(line: CommandLine, tmp_path: Path, ends: str) -> None:
+    until = (datetime.now(UTC) + timedelta(seconds=15)).isoformat()
+    expires = ("--expires", until) if ends == "expired" else ()
+    made = line("keys", "create", "ann", "--grant", "*:read,write", *expires, "--json").document
+    line.environment["VIGENCIA_MCP_KEY"] = made["key"]
+    with over_stdio(line, errors=tmp_path / "log") as agent:
+        assert next(tool.name for tool in agent.tools()) == "remember"
+        learn(agent, "2026-07-15", "2026-01-01")
+        if ends == "revoked":
+            line("keys", "revoke", made["prefix"])
+        deadline = time.monotonic() + SECONDS_MAX
+        while not (answer := agent.call("state", subject="mira")).is_error:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert answer.structured_content["type"] == "/problems/unauthenticated"
+        assert agent.call("remember", text="x").structured_content["type"] == "/problems/unauthenticated"
+        with pytest.raises(MCPError, match="key"):
+            agent.ask("read_resource", "vigencia://ontology")
+    assert made["key"] not in (tmp_path / "log").read_text()
+    assert "Traceback" not in (tmp_path / "log").read_text()
 
 
 DISCOVER = {

@@ -9,6 +9,7 @@ import pytest
 
 from api.wire import analysis
 from api.wire.graph_files import GRAPHML
+from graph.analysis import Measure
 from tests.e2e.conftest import Api, answer, codes, fact, problem
 from tests.e2e.test_http_reading import undeclared
 from tests.e2e.test_http_watching import documents, heard
@@ -257,7 +258,8 @@ def test_who_is_shown_to_know_whom_is_audited_where_that_is_sensitive(net: Api) 
         ("/v1/analysis/paths?source=anna&target=ben", ["knows"]),
         ("/v1/analysis/graph", ["knows", "name"]),
         ("/v1/analysis/graph?format=graphml", ["knows", "name"]),
-        ("/v1/analysis/components", []),
+        ("/v1/analysis/components", ["knows"]),
+        *((f"/v1/analysis/centrality?measure={measure}", ["knows"]) for measure in Measure),
     ):
         with heard("vigencia.audit") as said:
             assert net.client.get(url).status_code == 200

@@ -235,6 +235,21 @@ def test_a_question_that_exact_state_answers_is_not_searched_for(story: Api) -> 
     assert ask(story, "Where does mira live, concisely?")["search"] is not None
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When is Mira's passport deadline?", "When’s Mira’s passport deadline? 🚀", "MIRA'S PASSPORT DEADLINE",
+        "What are Mira's passport deadlines, please?", "¿Mira's “passport deadline”?",
+        "isn't that mira's passport deadline",
+    ],
+)  # fmt: skip
+def test_a_possessive_a_plural_or_a_mark_leaves_no_word_open(story: Api, question: str) -> None:
+    packet = ask(story, question)
+
+    assert sentences(packet, "asked") == ["Mira Duarte passport deadline 2026-06-30"]
+    assert packet["search"] is None
+
+
 def test_words_of_episodes_are_quoted_where_they_are_asked_for(api: Api) -> None:
     api.at("2026-06-20")
     said = {
@@ -271,6 +286,8 @@ def test_before_the_move_is_dated_by_the_one_change_that_it_can_mean(api: Api) -
     assert sentences(packet, "asked") == ["anna lives in lisbon"]
     assert packet["dates"][0]["used"]
     assert ask(api, "Where did anna live after her move?")["as_of"]["valid_at"] == "2021-03-01T00:00:00Z"
+    for question in ("before she moved", "before anna moved", "before moving", "prior to her last move"):
+        assert ask(api, f"Where did anna live {question}?")["as_of"]["valid_at"] == "2021-02-28T23:59:59.999999Z"
     unknown = ask(api, "Where did anna live before the flood?")
     assert unknown["as_of"]["valid_at"] == "2026-06-20T00:00:00Z"
     assert [(each["used"], each["at"]) for each in unknown["dates"]] == [(False, None)]

@@ -8,7 +8,7 @@ import asyncio
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import product
@@ -27,11 +27,15 @@ from consolidation.episodes import NewEpisode
 from consolidation.handoffs import NewHandoff
 from consolidation.items import Assert, Replace, Said
 from consolidation.sessions import NewNote, NewSession
+from graph.embedding import PatientEmbedder
+from graph.indexing import Indexer
 from ontology.grants import Grant, grant_words
 from ontology.ids import SessionId
+from ontology.packs import load_core
 from ontology.scope import Scope, scope_of
 from tests.conftest import FrozenClock, SeededRandomness
 from tests.e2e.conftest import issued
+from tests.embedding import HashingEmbedder
 from tests.neo4j.stores import NAME, empty_store, marked
 from tests.sizes import scaled
 
@@ -46,10 +50,17 @@ MARKER: Final = re.compile(rb"mk\d+x\d+x\d+q")
 ID: Final = re.compile(rb"(?:ent|clm|fct)_[a-z2-7]{8}_\d+_\d+|(?:ses|hnd)_[0-9a-f]{32}")
 QUESTIONS: Final = ("read_states", "search_memory", "recall")
 """Reads that are posted."""
+TOOLS: Final = ("recall", "search", "state", "history", "why", "handoff")
+"""What agents read with."""
 ROUTES: Final = [
     route for group in GROUPS for route in group.listed
     if route.path.startswith("/v1/") and (route.method == "GET" or route.name in QUESTIONS)
 ]  # fmt: skip
+RECALLING: Final = [
+    route for route in ROUTES
+    if route.tag in ("analysis", "recall", "search", "profiles", "handoffs", "sessions")
+]  # fmt: skip
+"""What recall is made of, and what is told beside it."""
 TENANT_WIDE: Final = {"list_namespaces"}
 INSTANTS: Final = ["2026-05-01", "2026-06-01T00:00:01Z", "2026-06-01T00:20:00Z", "2026-06-02"]
 
@@ -98,6 +109,7 @@ class World:
             self.by_scope[scope] = []
         for scope in self.scopes * 2:
             self._write(scope)
+        self.services.indexer.work()
 
     def _write(self, scope: Scope) -> None:
         mark, again = marker_of(scope), bool(self.by_scope[scope])
@@ -149,9 +161,9 @@ class World:
 
     # ---- one read
 
-    async def ask(self, caller: Caller) -> None:
+    async def ask(self, caller: Caller, routes: Sequence[Route] = ROUTES) -> None:
         choose = self.random
-        route = choose.choice(ROUTES)
+        route = choose.choice(routes)
         scope = scope_of(caller.tenant, choose.choice(NAMESPACES), choose.choice(PURPOSES))
         for _ in range(choose.choice([0, 4])):  # half of them look for one in which the caller may read
             if not caller.may(_needed(route), scope.namespace, scope.purpose):
@@ -169,6 +181,36 @@ class World:
             self.tags.append(answered["etag"])
         if status == 200 and b'"next_cursor":"' in answer and len(self.cursors) < 500:
             self.cursors.append(orjson.loads(answer)["next_cursor"])
+
+    async def call(self, caller: Caller) -> None:
+        """One call of a tool; what it gives is judged as what its route gives."""
+        choose = self.random
+        name = choose.choice(TOOLS)
+        route = next(route for route in ROUTES if route.name == "recall")  # each of them needs what this one needs
+        scope = scope_of(caller.tenant, choose.choice(NAMESPACES), choose.choice(PURPOSES))
+        of = choose.choice([scope, scope, choose.choice(self.scopes)])
+        place = {"namespace": scope.namespace, "purpose": scope.purpose}
+        subject = choose.choice([f"{marker_of(of)}-mira", "shared"])
+        given: dict[str, dict[str, Any]] = {
+            "recall": self._question(scope, of, subject), "search": self._sought(scope, of, subject) | {"include": []},
+            "state": {"subject": subject, **place}, "history": {"subject": subject, "predicate": "note", **place},
+            "why": {"subject": subject, **place},
+            "handoff": {"action": "read", "id": self._handed(of), **place},
+        }  # fmt: skip
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": given[name]}}
+        body = orjson.dumps(asked)
+        headers = caller.headers | {"Accept": "application/json, text/event-stream"}
+        status, answer, _ = await self._send("POST", "/mcp", "", body, headers)
+        told = orjson.loads(answer)
+        assert status == 200, told
+        assert "result" in told, told
+        result = told["result"]
+        status = result["structuredContent"]["status"] if result.get("isError") else 200
+        self._judge(caller, route, scope, body.decode(), status, answer)
+        self.seen[f"{name} with rows"] += status == 200 and bool(MARKER.findall(answer))
+
+    def _handed(self, scope: Scope) -> str:
+        return self.random.choice([id for id in self.by_scope[scope] if id.startswith("hnd")])
 
     def _request(self, route: Route, scope: Scope) -> tuple[str, str, bytes]:
         choose = self.random
@@ -293,26 +335,39 @@ def _needed(route: Route) -> tuple[Grant, ...]:
 
 def on_sqlite(folder: Path) -> Services:
     settings = read_settings(store=f"sqlite:///{folder / 'fuzz.db'}", position_seconds=0)
-    return open_services(settings, FrozenClock(), SeededRandomness())
+    return by_meaning(open_services(settings, FrozenClock(), SeededRandomness()))
 
 
 def on_neo4j(folder: Path) -> Services:
     store, clock, randomness = empty_store(), FrozenClock(), SeededRandomness()
     settings = read_settings(store=f"sqlite:///{folder / 'unused.db'}", position_seconds=0)
-    return services_over(store, settings, clock, randomness)
+    return by_meaning(services_over(store, settings, clock, randomness))
 
 
-STORES: Final[dict[str, tuple[Callable[[Path], Services], int]]] = {
-    "sqlite": (on_sqlite, scaled(1_000_000, 10_000)),
-    NAME: (on_neo4j, scaled(50_000)),
+def by_meaning(services: Services) -> Services:
+    """The same with vectors."""
+    patient = PatientEmbedder(HashingEmbedder())
+    indexer = Indexer(store=services.store, clock=services.clock, core=load_core(), embedder=patient)
+    return replace(services, embedder=patient, indexer=indexer)
+
+
+@dataclass(frozen=True)
+class Reads:
+    """How often is read on a store: through every route, and through what recall is made of."""
+
+    opening: Callable[[Path], Services]
+    all: int
+    recalling: int
+
+
+STORES: Final = {
+    "sqlite": Reads(on_sqlite, scaled(1_000_000, 10_000), scaled(200_000, 4_000)),
+    NAME: Reads(on_neo4j, scaled(50_000), scaled(10_000, 400)),
 }
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("engine", marked(STORES))
-def test_no_read_shows_a_byte_of_a_scope_that_is_not_granted(engine: str, tmp_path: Path) -> None:
-    opening, reads = STORES[engine]
-    services = opening(tmp_path)
+def fuzzed(engine: str, folder: Path, reads: int, read: "Callable[[World, Caller], Awaitable[None]]") -> World:
+    services = STORES[engine].opening(folder)
     seed = 20261130
     scopes = [scope_of(*names) for names in product(TENANTS, NAMESPACES, PURPOSES)]
     world = World(services=services, random=random.Random(seed), app=create_app(services), scopes=scopes)
@@ -321,10 +376,31 @@ def test_no_read_shows_a_byte_of_a_scope_that_is_not_granted(engine: str, tmp_pa
 
     async def run() -> None:
         for _ in range(reads):
-            await world.ask(world.random.choice(callers))
+            await read(world, world.random.choice(callers))
 
     asyncio.run(run())
     services.close()
     print(f"seed {seed}, {reads} reads on {engine}: {dict(world.seen)}")
     assert world.seen["with rows"] > reads / 10
     assert world.seen["403"] > reads / 20
+    return world
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("engine", marked(STORES))
+def test_no_read_shows_a_byte_of_a_scope_that_is_not_granted(engine: str, tmp_path: Path) -> None:
+    fuzzed(engine, tmp_path, STORES[engine].all, lambda world, caller: world.ask(caller))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("engine", marked(STORES))
+def test_no_search_packet_profile_handoff_graph_or_tool_shows_one_either(engine: str, tmp_path: Path) -> None:
+    async def read(world: World, caller: Caller) -> None:
+        if world.random.random() < 0.3:
+            await world.call(caller)
+        else:
+            await world.ask(caller, RECALLING)
+
+    reads = STORES[engine].recalling
+    world = fuzzed(engine, tmp_path, reads, read)
+    assert all(world.seen[f"{name} with rows"] > reads / 500 for name in TOOLS), world.seen

@@ -6,12 +6,16 @@ from typing import Any, Final
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
+from api.agents.graph_tools import PACK
 from api.agents.offer import offered
 from api.agents.prompts import PROMPTS
 from api.agents.resources import RESOURCES, TEMPLATES
 from api.agents.tooling import Tool, schema_of
 from api.settings import Settings
 from ontology.errors import Incorrect
+from ontology.packs import load_core
+from ontology.schema_document import pack_from_document
+from ontology.schema_merge import merge
 
 STANDARD: Final = ["remember", "recall", "state", "history", "diff", "search", "why", "correct", "forget", "handoff"]
 DELETING: Final = ["delete_entities", "delete_observations", "delete_relations"]
@@ -59,6 +63,11 @@ def test_an_argument_that_a_tool_does_not_have_is_refused_with_what_was_meant(to
         tool.called(None, {"namespaces": "notes"})  # type: ignore[arg-type]  # nobody is asked
     assert {v.code for v in refused.value.violations} >= {"unknown_field"}
     assert "did you mean 'namespace'?" in str([v.detail for v in refused.value.violations])
+
+
+def test_what_an_older_schema_is_given_is_what_the_core_pack_has() -> None:
+    core = load_core()
+    assert merge(core, pack_from_document(PACK)).schema == core
 
 
 def test_a_property_that_is_named_title_stays() -> None:

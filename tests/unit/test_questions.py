@@ -52,6 +52,15 @@ def at(instants: Instants) -> tuple[str | None, str | None]:
         ("Where did Mira live at the end of February 2024?", "2024-02-29T23:59:59.999999Z"),
         ("Where did Mira live at the beginning of last month?", "2026-05-01T00:00:00Z"),
         ("Where will Mira live at the end of this week?", "2026-06-21T23:59:59.999999Z"),
+        ("Where did Mira live in 2026-W10?", "2026-03-08T23:59:59.999999Z"),
+        ("Where did Mira live in week 10 of 2026?", "2026-03-08T23:59:59.999999Z"),
+        ("Where did Mira live before week 10 of 2026?", "2026-03-01T23:59:59.999999Z"),
+        ("Where did Mira live in the year 2020?", "2020-12-31T23:59:59.999999Z"),
+        ("The deadline of Mira 1 June 2026?", "2026-06-01T00:00:00Z"),
+        ("The deadline of Mira, June 1, 2026?", "2026-06-01T00:00:00Z"),
+        ("Where was Mira on 2026-06-02 23:59 UTC?", "2026-06-02T23:59:00Z"),
+        ("Who works in week 10?", None),
+        ("Which 2 ad campaigns ran?", None),
         ("Where does Mira live?", None),
         ("May I call Mira?", None),
         ("Who saw Blade Runner 2049 with March Hare?", None),
@@ -88,8 +97,28 @@ def test_words_of_knowing_say_when_it_was_known(question: str, valid_at: str | N
         ("Where did she live on 31 February 2026?", "no "),
         ("Where was she before the move?", "nobody can date move"),
         ("Where was she after Mira's last move?", "nobody can date last move"),
+        ("Where did Mira live before she moved?", "nobody can date moved"),
+        ("Where did she live before Mira Duarte moved to Lisbon?", "nobody can date moved"),
+        ("Where did Mira live before she last moved?", "nobody can date last moved"),
+        ("Where did Mira live before moving?", "nobody can date moving"),
+        ("Where did Mira live prior to the move?", "nobody can date move"),
+        ("Where did Mira live before she left?", "nobody can date left"),
         ("What will we know? What did we know next week?", "future"),
         ("Where was she on 2 June, and on 3 June?", "several times"),
+        ("Where was she in 2026-W60?", "no week 60"),
+        ("Where was she on 2026-06-02 23:59 CEST?", "offset"),
+        ("Where was she on 1 June 99999?", "not read"),
+        ("Where was she on 1 June 3000?", "not read"),
+        ("Where was she before 1 June 3000?", "not read"),
+        ("Where was she on 20260602?", "not read"),
+        ("Where was she in June 800?", "not read"),
+        ("Where was she in 2020 BC?", "not read"),
+        ("Where was she in June 44 BC?", "not read"),
+        ("Where was she on 15 March 2020 BC?", "not read"),
+        ("Where was she on -0044-03-15?", "not read"),
+        ("Where was she in the year 0?", "not read"),
+        ("Where was she 99999999999999999999 days ago?", "not read"),
+        ("Where will she be in 10 billion years?", "not read"),
     ],
 )
 def test_what_can_be_meant_in_two_ways_or_in_none_is_not_used_and_told(question: str, note: str) -> None:
@@ -173,3 +202,7 @@ def test_a_time_that_is_not_read_is_told_and_no_part_of_it_is_taken(question: st
     assert at(found) == (None, None)
     assert [each.words for each in found.dates] == [words]
     assert found.dates[0].note
+
+
+def test_a_time_that_is_said_to_be_of_utc_is_of_utc_in_every_zone() -> None:
+    assert at(asked("Where was Mira on 2026-06-02 23:59 UTC?", "Europe/Vienna")) == ("2026-06-02T23:59:00Z", None)

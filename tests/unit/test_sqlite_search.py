@@ -230,3 +230,46 @@ def test_passages_that_lie_far_apart_are_summed_as_those_that_lie_together() -> 
     assert Summed(near).best(9) == [(3, 2.0, None), (2, 2.0, None), (1, 2.0, None)]
     assert Summed(near).best(1) == [(3, 2.0, None)]
     assert Summed([]).best(3) == []
+
+
+def held(store: SqliteStore) -> bytes:
+    """All the vectors that a store has in memory."""
+    blocks = store._vectors._blocks.values()
+    return b"".join(part.matrix.tobytes() for block in blocks for part in block.parts)
+
+
+def test_a_second_process_lets_go_of_the_vectors_of_what_the_first_forgot(file: Path, searched: Searched) -> None:
+    """Also of those that it is not asked for again, here of the words of episodes."""
+    told(searched)
+    searched.record(f"Mira {MARKER} ran.")
+    searched.index()
+    searched.embed()
+    gone = [embedded(f"Mira {MARKER} likes tea of {MARKER}").tobytes(), embedded(f"Mira {MARKER} ran.").tobytes()]
+    other = SqliteStore(str(file))
+    second = Searched(World(other))
+    assert len(second.near("tea")) == 5
+    assert len(second.near_chunks("tea")) == 1
+    assert all(vector in held(other) for vector in gone)
+
+    Known(searched.world).away("mira")
+
+    assert set(found(second.near("tea"))) == {"rain", "Tom"}
+    other.scopes_to_index(None, limit=9)
+    assert not any(vector in held(other) for vector in gone)
+    assert not any(vector in held(searched.store) for vector in gone)  # type: ignore[arg-type]
+    other.close()
+
+
+def test_a_snapshot_from_before_leaves_no_vectors_of_what_was_forgotten_meanwhile(searched: Searched) -> None:
+    told(searched)
+    store: Any = searched.store
+    gone = embedded(f"Mira {MARKER} likes tea of {MARKER}").tobytes()
+    with store.read(SCOPE) as reader:
+        as_of = searched.as_of()
+        assert reader.head.position > 0
+        Known(searched.world).away("mira")
+        asked = embedded("tea")
+        hits = reader.near_facts(asked, MODEL, as_of, predicates=None, history=False, limit=9)
+        assert len(hits) == 5, "the snapshot has it all"
+    store.scopes_to_index(None, limit=9)
+    assert gone not in held(store)

@@ -38,6 +38,32 @@ def test_small_words_speak_of_nothing(schema: Schema) -> None:
     assert stems("to be or not to be") == stems("")
 
 
+@pytest.mark.parametrize(
+    ("question", "rest"),
+    [
+        ("When is Mira's passport deadline?", "mira passport deadline"),
+        ("MIRA’S passport", "mira passport"),
+        ("the Jonases' boat, James' car", "jonases boat james car"),
+        ("Where's Mira, who isn't here?", "mira here"),
+        ("What’ll she do if they've gone, and can't come?", "if gone come"),
+        ("O'Brien's dog", "o brien dog"),
+        ("Miraʼs 🚀 passport‼", "mira passport"),
+    ],
+)
+def test_a_possessive_and_a_contraction_say_nothing_of_their_own(question: str, rest: str) -> None:
+    assert telling(question) == rest
+    assert stems(question) == stems(rest)
+
+
+def test_a_plural_speaks_of_what_is_called_in_the_singular(schema: Schema) -> None:
+    names = ["passport_deadline", "hobby", "wife", "child", "address", "company"]
+    for question, name in (
+        ("Mira's passport deadlines", "passport_deadline"), ("her hobbies", "hobby"), ("his wives", "wife"),
+        ("whose children", "child"), ("which addresses", "address"), ("all companies", "company"),
+    ):  # fmt: skip
+        assert spoken_of(question, schema, names) == {name: 1.0}, question
+
+
 def test_a_word_is_the_same_with_any_of_its_endings() -> None:
     assert len({*map(stems, ("employ", "employs", "employed", "employer", "employers", "employing"))}) == 1
     assert stems("owner") == stems("owns") == stems("owned")
