@@ -69,7 +69,7 @@ def test_a_correction_where_values_stand_beside_each_other_is_one_too(told: Ever
 def test_values_that_stand_beside_each_other_revise_nothing(told: Everything) -> None:
     told.tell(claim("mira", "likes", "tea", "2020-01-01"))
     told.tell(claim("mira", "likes", "milk", "2021-01-01"))
-    assert kinds(told) == reasons(told) == []
+    assert (kinds(told), reasons(told)) == ([], [])
 
 
 def test_what_had_been_hidden_resumes_when_what_hid_it_is_withdrawn(told: Everything) -> None:
