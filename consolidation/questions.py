@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -19,6 +20,8 @@ from ontology.instants import Granule, Instant, Semantics, format_date, format_i
 
 CHARS_MAX: Final = 4_000
 """So many characters of a question are looked through."""
+DATES_MAX: Final = 32
+"""So many dates of a question are read: each takes a while."""
 
 
 class Axis(StrEnum):
@@ -102,7 +105,7 @@ def instants_of(question: str, now: Instant, zone: str, date_of: DateOf) -> Inst
 
     Of two different dates for one clock neither is used. A date at which nothing can be known yet is not used either.
     """
-    found = list(_found(question[:CHARS_MAX]))
+    found = list(islice(_found(question[:CHARS_MAX]), DATES_MAX))
     dates = {index: _date(match, axis, now, zone) for index, (match, axis) in enumerate(found) if not match["side"]}
     known_at = _first(_usable([*dates.values()], now), Axis.KNOWN)
     for index, (match, axis) in enumerate(found):

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from consolidation.questions import Axis, Instants, instants_of
+from consolidation.questions import DATES_MAX, Axis, Instants, instants_of
 from ontology.instants import Instant, format_instant, parse_instant
 
 NOW: Final = parse_instant("2026-06-17T12:00:00Z")  # a Wednesday
@@ -206,3 +206,7 @@ def test_a_time_that_is_not_read_is_told_and_no_part_of_it_is_taken(question: st
 
 def test_a_time_that_is_said_to_be_of_utc_is_of_utc_in_every_zone() -> None:
     assert at(asked("Where was Mira on 2026-06-02 23:59 UTC?", "Europe/Vienna")) == ("2026-06-02T23:59:00Z", None)
+
+
+def test_a_question_of_dates_alone_is_read_up_to_a_number_of_them() -> None:
+    assert len(asked("on 1 June 9 " * 300).dates) == DATES_MAX
