@@ -9,6 +9,7 @@ from api.commands.agents import mcp
 from api.commands.answering import UNEXPECTED, tell
 from api.commands.audit import audit
 from api.commands.backups import backup, restore
+from api.commands.exporting import export
 from api.commands.forgetting import forget, tombstones
 from api.commands.journals import journal
 from api.commands.keys import keys
@@ -85,6 +86,7 @@ app.add_typer(review)
 app.add_typer(tombstones)
 app.add_typer(audit)
 app.add_typer(journal)
+app.add_typer(export)
 app.add_typer(ontology)
 app.add_typer(keys)
 app.add_typer(namespaces)
