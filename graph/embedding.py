@@ -29,6 +29,8 @@ _PROBE: Final = "a text that every model takes"
 BACKOFF_SECONDS: Final = 1.0
 BACKOFF_SECONDS_MAX: Final = 60.0
 QUESTIONS_KEPT: Final = 1_000
+QUESTION_SECONDS: Final = 300.0
+"""For how long the vector of a question is kept: it may be of words that are forgotten meanwhile."""
 
 T = TypeVar("T")
 
@@ -68,7 +70,8 @@ class PatientEmbedder:
         self._again_at = 0.0
         self._fault: Unavailable | None = None
         self._known: Model | None = None
-        self._questions: OrderedDict[TextKey, Vector] = OrderedDict()
+        self._questions: OrderedDict[TextKey, tuple[Vector, float]] = OrderedDict()
+        """With the time of each, oldest first."""
         self._aside = Aside("embedding a question")
 
     @property
@@ -133,9 +136,9 @@ class PatientEmbedder:
         """The vector of a question. Raises `Unavailable` where it cannot be had in so many seconds."""
         key = text_key(text)  # no question is kept in its words
         with self._lock:
+            self._let_go()
             if (known := self._questions.get(key)) is not None:
-                self._questions.move_to_end(key)
-                return known
+                return known[0]
         if (fault := self._resting_for()) is not None:
             raise fault
         try:
@@ -152,10 +155,17 @@ class PatientEmbedder:
         except Incorrect as exc:
             raise unavailable(f"the embedder {shown(self.name)} refuses the question") from exc
         with self._lock:
-            self._questions[key] = vector
+            self._questions.pop(key, None)  # one that two asked at once stands by its last time
+            self._questions[key] = vector, self._monotonic()
             while len(self._questions) > QUESTIONS_KEPT:
                 self._questions.popitem(last=False)
         return vector
+
+    def _let_go(self) -> None:
+        """Of the questions that were kept long enough. Under the lock."""
+        oldest = self._monotonic() - QUESTION_SECONDS
+        while self._questions and next(iter(self._questions.values()))[1] <= oldest:
+            self._questions.popitem(last=False)
 
     def _probed(self) -> Rows:
         try:
@@ -193,6 +203,7 @@ class PatientEmbedder:
 
     def _resting_for(self) -> Unavailable | None:
         with self._lock:
+            self._let_go()  # whoever indexes asks again and again
             fault = self._fault if self._monotonic() < self._again_at else None
         return None if fault is None else _anew(fault)
 
