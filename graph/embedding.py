@@ -1,7 +1,8 @@
 """Using an embedder that may fail: not again at once, never for longer than a question waits, and no text lost.
 
 A text that a model will not take is tried shorter, and then has a vector of zeros, which is near to nothing: it is
-found by its words, and keeps no other from being embedded. One that it took, and gave no vector for, has none.
+found by its words, and keeps no other from being embedded. One that it took, and gave no vector for, has none; without
+a word in it (`☕ ☕`) it has zeros too, since trying again would never end.
 """
 
 import logging
@@ -19,6 +20,7 @@ import numpy as np
 from graph.aside import Aside, Late
 from graph.embedders import Embedder, NoVector, Rows, unavailable
 from graph.searching import Model, Models, TextKey, Vector, text_key
+from graph.terms import words
 from ontology.errors import Incorrect, Unavailable, shown
 
 TEXT_CHARS_MAX: Final = 4_000
@@ -114,7 +116,7 @@ class PatientEmbedder:
             try:
                 made.append(self._shortened(text, lambda cut: self.embed([cut])))
             except NoVector:
-                made.append(None)
+                made.append(None if any(words(text)) else zeros)  # without a word it means nothing, today or later
             except Incorrect:
                 made.append(zeros)
                 refused += 1

@@ -68,6 +68,18 @@ class Numb(HashingEmbedder):
         return row * np.float32(0) if "zero" in text else row * np.float32("nan") if "none" in text else row
 
 
+def test_a_text_without_a_word_needs_no_vector_where_the_model_gives_none() -> None:
+    class Mute(HashingEmbedder):
+        def _row(self, text: str) -> Rows:
+            return super()._row(text) * np.float32("\u2615" not in text)
+
+    without, with_one, good = PatientEmbedder(Mute()).embed_each(["\u2615 \u2615 \u2615", "\u2615 at nine", "good"])
+    assert without is not None
+    assert not without.any()
+    assert with_one is None
+    assert good is not None
+
+
 def test_a_text_without_a_vector_keeps_no_other_back_and_gets_no_zeros() -> None:
     rows = PatientEmbedder(Numb()).embed_each(["good", "zero", "also good", "none"])
     assert [row is None for row in rows] == [False, True, False, True]
