@@ -58,7 +58,7 @@ FULL: Final = Sizes(
     episodes=10_000, searched=100_000, searched_small=1_000, searched_tenants=100, searches=20,
     graph=GraphSizes(
         facts=(10_000, 100_000), crowd=1_000_000, slot_versions=(10_000, 100_000), degree=100_000, written=10_000,
-        loaded=10_000, searched=20_000, runs=9, reads=200, writes=20, walks=3,
+        loaded=10_000, searched=20_000, runs=9, reads=200, writes=20, walks=20,
     ),
 )  # fmt: skip
 QUICK: Final = Sizes(

@@ -1,7 +1,8 @@
 """Using an embedder that may fail: not again at once, never for longer than a question waits, and no text lost.
 
 A text that a model will not take is tried shorter, and then has a vector of zeros, which is near to nothing: it is
-found by its words, and keeps no other from being embedded. One that it took, and gave no vector for, has none.
+found by its words, and keeps no other from being embedded. One that it took, and gave no vector for, has none; without
+a word in it (`☕ ☕`) it has zeros too, since trying again would never end.
 """
 
 import logging
@@ -19,6 +20,7 @@ import numpy as np
 from graph.aside import Aside, Late
 from graph.embedders import Embedder, NoVector, Rows, unavailable
 from graph.searching import Model, Models, TextKey, Vector, text_key
+from graph.terms import words
 from ontology.errors import Incorrect, Unavailable, shown
 
 TEXT_CHARS_MAX: Final = 4_000
@@ -29,6 +31,8 @@ _PROBE: Final = "a text that every model takes"
 BACKOFF_SECONDS: Final = 1.0
 BACKOFF_SECONDS_MAX: Final = 60.0
 QUESTIONS_KEPT: Final = 1_000
+QUESTION_SECONDS: Final = 300.0
+"""For how long the vector of a question is kept: it may be of words that are forgotten meanwhile."""
 
 T = TypeVar("T")
 
@@ -68,7 +72,8 @@ class PatientEmbedder:
         self._again_at = 0.0
         self._fault: Unavailable | None = None
         self._known: Model | None = None
-        self._questions: OrderedDict[TextKey, Vector] = OrderedDict()
+        self._questions: OrderedDict[TextKey, tuple[Vector, float]] = OrderedDict()
+        """With the time of each, oldest first."""
         self._aside = Aside("embedding a question")
 
     @property
@@ -111,7 +116,7 @@ class PatientEmbedder:
             try:
                 made.append(self._shortened(text, lambda cut: self.embed([cut])))
             except NoVector:
-                made.append(None)
+                made.append(None if any(words(text)) else zeros)  # without a word it means nothing, today or later
             except Incorrect:
                 made.append(zeros)
                 refused += 1
@@ -133,9 +138,9 @@ class PatientEmbedder:
         """The vector of a question. Raises `Unavailable` where it cannot be had in so many seconds."""
         key = text_key(text)  # no question is kept in its words
         with self._lock:
+            self._let_go()
             if (known := self._questions.get(key)) is not None:
-                self._questions.move_to_end(key)
-                return known
+                return known[0]
         if (fault := self._resting_for()) is not None:
             raise fault
         try:
@@ -152,10 +157,17 @@ class PatientEmbedder:
         except Incorrect as exc:
             raise unavailable(f"the embedder {shown(self.name)} refuses the question") from exc
         with self._lock:
-            self._questions[key] = vector
+            self._questions.pop(key, None)  # one that two asked at once stands by its last time
+            self._questions[key] = vector, self._monotonic()
             while len(self._questions) > QUESTIONS_KEPT:
                 self._questions.popitem(last=False)
         return vector
+
+    def _let_go(self) -> None:
+        """Of the questions that were kept long enough. Under the lock."""
+        oldest = self._monotonic() - QUESTION_SECONDS
+        while self._questions and next(iter(self._questions.values()))[1] <= oldest:
+            self._questions.popitem(last=False)
 
     def _probed(self) -> Rows:
         try:
@@ -193,6 +205,7 @@ class PatientEmbedder:
 
     def _resting_for(self) -> Unavailable | None:
         with self._lock:
+            self._let_go()  # whoever indexes asks again and again
             fault = self._fault if self._monotonic() < self._again_at else None
         return None if fault is None else _anew(fault)
 

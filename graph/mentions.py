@@ -261,10 +261,18 @@ def _names_like(reader: Reader, text: str, as_of: AsOf) -> _Names:
 
 
 def _written_as_names(text: _Text) -> list[str]:
-    """Runs of pieces that begin as a name does, the longest first."""
-    runs = [pieces for pieces, _ in text.runs() if _looks_like_name(pieces[0]) or _has_no_case(pieces[0])]
+    """Runs of pieces that begin as a name does, the longest first, then those that have marks."""
+    runs = [pieces for pieces, _ in text.runs() if _begins_name(pieces[0])]
     runs.sort(key=len, reverse=True)
-    return list(dict.fromkeys(" ".join(pieces) for pieces in runs))[:_LOOK_UPS_MAX]
+    plain = dict.fromkeys(" ".join(pieces) for pieces in runs)
+    marked = [said for said, _ in islice(text.marked_runs(), _MARKED_MAX) if _begins_name(_stripped(said).split()[0])]
+    marked.sort(key=len, reverse=True)
+    others = [said for said in dict.fromkeys(marked) if said not in plain]
+    return [*list(plain)[:_LOOK_UPS_MAX], *others[:_LOOK_UPS_MAX]]
+
+
+def _begins_name(piece: str) -> bool:
+    return _looks_like_name(piece) or _has_no_case(piece)
 
 
 def _looks_like_name(piece: str) -> bool:

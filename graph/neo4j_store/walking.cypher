@@ -50,8 +50,8 @@ CALL (a, about) {
 RETURN collect([a[0], about, pointing])
 
 // name: facts
-// `fact` for many, in one record. All properties of a fact are read at once: to ask for most of them one by one reads
-// it as often. Many facts are in one slot, which is sought once.
+// `fact` for many, in one record: for each slot what its facts share, then those. All properties of a fact are read at
+// once: to ask for most of them one by one reads it as often. Many facts are in one slot, which is sought once.
 UNWIND $places AS place
 MATCH ()-[f:FACT]->() WHERE f.place = place AND f.scope = $scope AND f.position <= $position
 WITH f.slot AS slot, collect(f) AS each
@@ -63,9 +63,10 @@ CALL (f) {
   WITH u ORDER BY u.said DESC, u.recorded_from DESC LIMIT 1
   RETURN collect([u.recorded_from, u.sources, u.occurrences, u.doubt])[0] AS held
 }
-RETURN collect([f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
+WITH s, collect([f.position, f.ordinal, f.value_type, f.value_text, f.value_qualifier, f.value_key, f.certain,
   f.valid_from, f.valid_to, f.recorded_from, f.recorded_to,
-  f.subject_position, f.subject_ordinal, f.predicate, f.language, s.plain, held, f.said, f.may_expire_at])
+  held, CASE WHEN NOT s.plain OR f.may_expire_at IS NOT NULL THEN f.said END, f.may_expire_at]) AS facts
+RETURN collect([[s.subject_position, s.subject_ordinal, s.predicate, s.language, s.plain], facts])
 
 // name: entity_edges
 // Of each [number, slot] what is visible and points at an entity.

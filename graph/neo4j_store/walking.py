@@ -44,7 +44,8 @@ class WalkReads(FactReads):
         places = [place for id in ids if (place := self._place_key(id, FACT)) is not None]
         known_at = min(known_at, self._head.recorded_at)
         asked = {"places": places, "scope": self._scope_key, "position": self._head.position, "known_at": known_at}
-        rows = self._run("facts", asked)[0][0] if places else []
+        slots = self._run("facts", asked)[0][0] if places else []
+        rows = [[*row[:11], *shared, *row[11:]] for shared, facts in slots for row in facts]
         return {fact.version.id: fact for fact in self._facts(rows, known_at, Order.VALID)}
 
     def entity_edges(self, slots: Sequence[Slot], as_of: AsOf, *, limit: int) -> Sequence[FactVersion]:

@@ -81,6 +81,15 @@ def test_a_key_with_marks_within_or_around_it_is_found_as_it_is_written(world: W
         assert keys(named(world, question)) == [key], question
 
 
+@pytest.mark.parametrize("name", ["St. Pölten", "Acme, Inc.", "Yahoo!", "(Bracket)", 'O\'Brien "the" Kid'])
+def test_a_name_with_marks_is_found_before_it_is_indexed_and_after(world: World, name: str) -> None:
+    world.write(claim("e1", "name", name, "2026-06-01"))
+
+    assert keys(named(world, f"Where is {name}?")) == ["e1"]
+    index(world)
+    assert keys(named(world, f"Where is {name}?")) == ["e1"]
+
+
 def test_a_name_without_its_case_or_spelt_nearly_so_is_found(world: World) -> None:
     world.write(
         claim("p1", "name", "Jonas Vikström", "2026-01-01"), claim("p1", "alias", "Professor Sturm", "2026-01-01")

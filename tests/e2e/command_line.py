@@ -1,6 +1,7 @@
 """Runs `vigencia` as a person does: in a process of its own, in a folder of its own, with nothing set."""
 
 import contextlib
+import logging
 import os
 import pty
 import re
@@ -9,13 +10,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 from typer.testing import CliRunner
+
+from api.logs import AUDIT
 
 SECONDS_MAX: Final = 240
 VIGENCIA: Final = Path(sys.executable).with_name("vigencia")
@@ -36,6 +39,19 @@ class Done:
     @property
     def rows(self) -> list[list[str]]:
         return [line.split("\t") for line in self.out.splitlines()]
+
+
+@contextlib.contextmanager
+def logging_kept() -> Iterator[None]:
+    """What a command sets for its process ends with it: its stderr is closed when others log later."""
+    loggers = [logging.getLogger(name) for name in (None, "vigencia", AUDIT)]
+    before = [(each.handlers[:], each.level, each.propagate) for each in loggers]
+    try:
+        yield
+    finally:
+        for each, (handlers, level, propagate) in zip(loggers, before, strict=True):
+            each.handlers[:], each.propagate = handlers, propagate
+            each.setLevel(level)
 
 
 class CommandLine:
@@ -64,7 +80,8 @@ class CommandLine:
         before = Path.cwd()
         os.chdir(self.folder)
         try:
-            done = CliRunner(env=self.environment).invoke(app, [str(a) for a in arguments], input=stdin)
+            with logging_kept():
+                done = CliRunner(env=self.environment).invoke(app, [str(a) for a in arguments], input=stdin)
         finally:
             os.chdir(before)
         if done.exception is not None and not isinstance(done.exception, SystemExit):

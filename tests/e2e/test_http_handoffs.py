@@ -98,6 +98,28 @@ def test_it_is_adopted_once_by_each_and_never_by_its_sender_or_another(desk: Des
     assert [each["principal"] for each in desk.adopt("ben", for_all)["adoptions"]] == ["rea", "ben"]
 
 
+def test_nothing_that_is_sent_changes_what_a_packet_says_and_a_wrong_id_is_not_found(desk: Desk) -> None:
+    made = desk.make(requirements=["Two nights."], facts=[desk.prefers])
+    path = f"/v1/handoffs/{made['id']}"
+    changes: list[dict[str, Any]] = [
+        {"task": "Pay."}, {"requirements": ["Ten nights."]}, {"facts": []}, {"sender": "ben"},
+    ]  # fmt: skip
+    for changed in changes:
+        problem(desk.post("ben", f"{path}/adopt", changed), 400, "invalid-request")
+    for method in ("PUT", "PATCH", "POST", "DELETE"):
+        sent = desk.api.client.request(method, path, json={"task": "Pay."}, headers=desk.keys["ann"])
+        assert sent.status_code == 405
+    said = ("sender", "task", "requirements", "text", "adoptions")
+    found = answer(desk.get("ann", path))
+    assert {each: found[each] for each in said} == {each: made[each] for each in said}
+
+    desk.keys["eve"] = issued(desk.api.services, "eve", "*:read,write", tenant="elsewhere")
+    forged = made["id"][:-1] + ("0" if made["id"][-1] != "0" else "1")
+    for who, id in (("eve", made["id"]), ("ben", forged)):
+        problem(desk.get(who, f"/v1/handoffs/{id}"), 404, "not-found")
+        problem(desk.post(who, f"/v1/handoffs/{id}/adopt"), 404, "not-found")
+
+
 def test_who_adopts_is_told_what_has_changed_since(desk: Desk) -> None:
     desk.tell(fact("mira", "note", "buy milk", valid_from=SINCE, ttl="PT1H"))
     desk.tell(fact("mira", "knows", {"type": "entity", "key": "bo"}, valid_from=SINCE, valid_to="2026-06-21"))

@@ -8,7 +8,7 @@ import pytest
 
 from graph.aside import AT_ONCE, Aside, Late
 from graph.embedders import NoVector, Rows, checked
-from graph.embedding import BACKOFF_SECONDS, TEXT_CHARS_MAX, PatientEmbedder, TextAlone, ask
+from graph.embedding import BACKOFF_SECONDS, QUESTION_SECONDS, TEXT_CHARS_MAX, PatientEmbedder, TextAlone, ask
 from graph.searching import Model, Models
 from ontology.errors import Incorrect, Unavailable
 from tests.embedding import DIMENSIONS, HashingEmbedder
@@ -66,6 +66,18 @@ class Numb(HashingEmbedder):
     def _row(self, text: str) -> Rows:
         row = super()._row(text)
         return row * np.float32(0) if "zero" in text else row * np.float32("nan") if "none" in text else row
+
+
+def test_a_text_without_a_word_needs_no_vector_where_the_model_gives_none() -> None:
+    class Mute(HashingEmbedder):
+        def _row(self, text: str) -> Rows:
+            return super()._row(text) * np.float32("\u2615" not in text)
+
+    without, with_one, good = PatientEmbedder(Mute()).embed_each(["\u2615 \u2615 \u2615", "\u2615 at nine", "good"])
+    assert without is not None
+    assert not without.any()
+    assert with_one is None
+    assert good is not None
 
 
 def test_a_text_without_a_vector_keeps_no_other_back_and_gets_no_zeros() -> None:
@@ -149,6 +161,20 @@ def test_a_question_is_asked_once_and_remembered() -> None:
     assert asked[0].vector is not None
     assert (asked[0].model, asked[0].text_alone, asked[0].detail) == ("hashing", None, "")
     assert asked[0].vector is asked[2].vector
+
+
+def test_a_question_is_remembered_for_some_minutes_and_no_longer() -> None:
+    hashing, time = HashingEmbedder(), Time()
+    patient = PatientEmbedder(hashing, time)
+    patient.question("where does Mira live?", 60)
+    time.seconds = QUESTION_SECONDS - 1
+    patient.question("where does Mira live?", 60)
+    assert len(hashing.asked) == 1
+    time.seconds = QUESTION_SECONDS
+    assert not patient.resting
+    assert not patient._questions, "whoever indexes lets go of it too"
+    patient.question("where does Mira live?", 60)
+    assert len(hashing.asked) == 2
 
 
 def test_a_question_that_is_refused_is_asked_shorter_and_a_refusal_for_good_is_told() -> None:
