@@ -8,7 +8,7 @@ A store or an embedder that is away makes the index late, and fails no question:
 
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -19,7 +19,7 @@ from graph.embedders import SLUG as EMBEDDER_AWAY
 from graph.embedding import PatientEmbedder, other_dimensions, other_model
 from graph.naming import names_of
 from graph.ports import Clock, Finding, Grade, MemoryStore
-from graph.searching import Models, TextKey, ToIndex
+from graph.searching import Models, ToIndex
 from graph.sentences import searched
 from graph.state import resolve_for
 from graph.unusable import Unusable
@@ -243,17 +243,13 @@ class Indexer:
                 tx.begin_model(model)
             tx.write_vectors(model.name, made)
         if len(made) < len(found):
-            self._without(scope.tenant, {key for key, _ in found} - {key for key, _ in made})
+            unusable.add(scope.tenant, {key for key, _ in found} - {key for key, _ in made})
+            log.warning("%s", unusable.told(scope.tenant))
         return found
 
     def without_vector(self, tenant: Tenant) -> str | None:
         """For which texts of a tenant the model gave no vector that can be used, for people; `None` where for all."""
         return None if self._unusable is None else self._unusable.told(tenant)
-
-    def _without(self, tenant: Tenant, keys: Collection[TextKey]) -> None:
-        if self._unusable is not None:
-            self._unusable.add(tenant, keys)
-            log.warning("%s", self._unusable.told(tenant))
 
     def _mismatch(self, models: Models) -> str | None:
         """Why vectors of the embedder here are none that this tenant can use, if they are not."""

@@ -243,25 +243,27 @@ def scoped(node: Iri, scope: Scope) -> Statements:
 
 def made(names: Names, node: Iri, ledger: Ledger, position: int, at: Instant) -> Statements:
     """That a commit generated something."""
-    activity, event = names.activity(ledger, position), names.event("g", node)
-    yield Statement(node, prov("generatedAtTime"), instant(at))
-    yield Statement(node, prov("wasGeneratedBy"), activity)
-    yield Statement(node, prov("qualifiedGeneration"), event)
-    yield Statement(event, A, prov("Generation"))
-    yield Statement(event, _OF_ACTIVITY, activity)
-    yield Statement(event, _AT, instant(at))
+    terms = "generatedAtTime", "wasGeneratedBy", "qualifiedGeneration", "Generation"
+    yield from _happened(node, names.event("g", node), names.activity(ledger, position), at, terms)
 
 
 def ended(names: Names, node: Iri, ledger: Ledger, position: int, at: Instant, reason: str) -> Statements:
     """That a commit ended something."""
-    activity, event = names.activity(ledger, position), names.event("i", node)
-    yield Statement(node, prov("invalidatedAtTime"), instant(at))
-    yield Statement(node, prov("wasInvalidatedBy"), activity)
-    yield Statement(node, prov("qualifiedInvalidation"), event)
-    yield Statement(event, A, prov("Invalidation"))
+    event = names.event("i", node)
+    terms = "invalidatedAtTime", "wasInvalidatedBy", "qualifiedInvalidation", "Invalidation"
+    yield from _happened(node, event, names.activity(ledger, position), at, terms)
+    yield Statement(event, vig("reason"), vig(reason))
+
+
+def _happened(node: Iri, event: Iri, activity: Iri, at: Instant, terms: tuple[str, str, str, str]) -> Statements:
+    """What a commit did to something, in PROV's terms for the time, the activity, the event and its class."""
+    time, by, qualified, kind = map(prov, terms)
+    yield Statement(node, time, instant(at))
+    yield Statement(node, by, activity)
+    yield Statement(node, qualified, event)
+    yield Statement(event, A, kind)
     yield Statement(event, _OF_ACTIVITY, activity)
     yield Statement(event, _AT, instant(at))
-    yield Statement(event, vig("reason"), vig(reason))
 
 
 def transition_node(names: Names, of: Transition) -> Iri:

@@ -132,15 +132,14 @@ class FactReads(Snapshot):
         about = self._about(*pair)
         if about is None:
             return []
-        now, judged = self._is_now(as_of.known_at), self._judged(as_of.known_at)
+        now = self._is_now(as_of.known_at)
         if now:
             rows = self._connection.all("state_now", (*about, as_of.valid_at, certain, as_of.known_at, page.limit + 1))
         else:
             rows = self._connection.all("state_as_of", (*about, as_of.valid_at, as_of.known_at))
         whole = now or all(row[0] is not None and row[8] > as_of.valid_at for row in rows)
         if whole and len(rows) <= page.limit and page.after is None:
-            facts = (self._decoded(row, as_of.known_at) for row in rows)
-            return sorted((fact for fact in facts if fact.expires_at > judged), key=_valid_order)
+            return sorted(self._served(rows, as_of.known_at), key=_valid_order)
         slots = self._slots_now(about) if now else _bounds(rows, as_of.valid_at)
         instant = Interval(as_of.valid_at, Instant(as_of.valid_at + 1))
         return self._history(slots, as_of.known_at, instant, certain, Order.VALID, page)
@@ -159,8 +158,7 @@ class FactReads(Snapshot):
         rows = self._connection.all("states_now", (named, self._scope_pk, *limits))
         if len(rows) > page.limit:
             return None
-        judged = self._judged(as_of.known_at)
-        return [fact for row in rows if (fact := self._decoded(row, as_of.known_at)).expires_at > judged]
+        return self._served(rows, as_of.known_at)
 
     def _slots_now(self, about: Row) -> list[Row]:
         """(slot, whether it is functional) of each slot."""
@@ -187,6 +185,11 @@ class FactReads(Snapshot):
         if row is None:
             raise Fault(f"the version {version_pk} is gone from inside its snapshot")
         return self._decoded(row, known_at)
+
+    def _served(self, rows: Iterable[Row], known_at: Instant) -> list[Fact]:
+        """The facts of rows of `fact`, but what has expired."""
+        judged = self._judged(known_at)
+        return [fact for row in rows if (fact := self._decoded(row, known_at)).expires_at > judged]
 
     def _decoded(self, row: Row, known_at: Instant) -> Fact:
         """The fact of a row of `fact`."""
